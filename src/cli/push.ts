@@ -76,7 +76,7 @@ const nothingSent: PushProgress = {
  * budget 240 of 588`
  */
 export function renderProgress(
-  { settled, counts, reasons, left, takesMs, restsUntil, restsBecause }: PushProgress,
+  { settled, counts, reasons, left, working, takesMs, restsUntil, restsBecause }: PushProgress,
   { tookMs, now }: { readonly tookMs: Ms; readonly now: EpochMs },
   budget: BudgetView | null,
 ): string {
@@ -86,7 +86,8 @@ export function renderProgress(
     reason === undefined ? '' : `${showInvisible(reason.reason)} (${formatCount(reason.count)})`,
     `${formatCount(left)} left`,
     tookMs < 3000 ? '' : `${formatCount(Math.round((settled / tookMs) * 60_000))} a minute`,
-    left === 0 ? '' : formatTimeLeft(takesMs + pauseOf(budget)),
+    // How long the answers that are left take, nobody knows.
+    left > working ? formatTimeLeft(takesMs + pauseOf(budget)) : '',
     restsUntil === null ? '' : renderRestTime(restsUntil, restsBecause, now),
     budget === null ? '' : formatBudget(budget),
   )

@@ -1,12 +1,11 @@
 /** How a batch is at this moment, for its page, and in answer to a decision that came too late. */
 
 import { readSendingFacts } from '../app/batches.ts'
-import type { Warehouse } from '../app/open.ts'
 import { findOpenGrace, readPace } from '../app/outbox.ts'
 import { hasRole } from '../config/people.ts'
 import { decisions } from '../outbox/core/decisions.ts'
 import { formatCounts } from '../outbox/core/state.ts'
-import type { BatchReport, Outbox } from '../outbox/outbox.ts'
+import type { BatchReport } from '../outbox/outbox.ts'
 import { describeBatch } from '../outbox/read-reports.ts'
 import { withQuery } from '../values/address.ts'
 import { formatCount, pluralize } from '../values/format.ts'
@@ -20,32 +19,30 @@ import {
   withheldForBatch,
 } from './core/permissions.ts'
 import type { ProjectFrame } from './frame.ts'
-import type { ConsoleProject } from './project.ts'
+import type { ProjectRequest } from './screen.ts'
 import { ageText, ago, by, foreignText, spanText } from './text.ts'
 import { batchWordOf, decisionButtons } from './writeback-blocks.ts'
 
 /** Whether all sending of the project is stopped, or its circuit breaker open. */
 type SendingNow = Awaited<ReturnType<typeof readSendingFacts>>
 
-type ReadingBatch = { readonly outbox: Outbox; readonly warehouse: Warehouse }
+type BatchRequest = Pick<ProjectRequest, 'outbox' | 'warehouse' | 'project'>
 
 /** `undoUntil`: until when an approval of rows of it can be undone; null = it cannot. */
 export async function readBatchReport(
-  { outbox, warehouse }: ReadingBatch,
-  project: ConsoleProject,
+  { outbox, warehouse, project }: BatchRequest,
   batch: BatchReport['batch'],
 ) {
   const [report, sending, undoUntil] = await Promise.all([
     readPace(warehouse, project).then((pace) => describeBatch(outbox, pace, batch)),
     readSendingFacts(outbox, warehouse),
-    readUndoUntil(outbox, warehouse, batch),
+    readUndoUntil({ outbox, warehouse }, batch),
   ])
   return { report, sending, undoUntil }
 }
 
 async function readUndoUntil(
-  outbox: Outbox,
-  warehouse: Warehouse,
+  { outbox, warehouse }: Omit<BatchRequest, 'project'>,
   { id, counts }: BatchReport['batch'],
 ) {
   if ((counts.queued ?? 0) === 0) return null
@@ -54,35 +51,26 @@ async function readUndoUntil(
 }
 
 type ReadReport = Awaited<ReturnType<typeof readBatchReport>>
-type DecidingOn = ProjectFrame & Pick<ConsoleProject, 'approveOwn'>
-
-export function offeredNow({ report, undoUntil }: ReadReport, frame: DecidingOn) {
-  return offeredForBatch(report, undoUntil, frame)
-}
 
 /**
  * In place of a decision that does not apply any more: how the batch is, and what can be decided
  * instead.
  */
-export async function showNow(
-  reading: ReadingBatch,
-  project: ConsoleProject,
-  { id, frame }: { readonly id: string | null; readonly frame: ProjectFrame },
-): Promise<Html> {
-  const deciding = { ...frame, approveOwn: project.approveOwn }
-  if (id === null)
-    return sendingNow(await readSendingFacts(reading.outbox, reading.warehouse), deciding)
-  const batch = await reading.outbox.findBatch(id)
+export async function showNow(request: ProjectRequest, id: string | null): Promise<Html> {
+  const { outbox, warehouse, frame } = request
+  if (id === null) return sendingNow(await readSendingFacts(outbox, warehouse), frame)
+  const batch = await outbox.findBatch(id)
   if (batch === null) return nothing
-  const found = await readBatchReport(reading, project, batch)
+  const found = await readBatchReport(request, batch)
+  const offered = offeredForBatch(found.report, found.undoUntil, frame)
   const content = html`<p>${batchWordOf(batch).word}: ${formatCounts(batch.counts)}</p>
-${sentences(batchSentences(found, deciding), frame)}
-${decisionButtons(offeredNow(found, deciding), { project: frame.project, about: { batch: batch.id } })}`
+${sentences(batchSentences(found, frame), frame)}
+${decisionButtons(offered, { project: frame.project, about: { batch: batch.id } })}`
   return section('As it is now', content)
 }
 
 /** What holds all sending of the project, and what can be decided about it. */
-export function sendingNow(facts: SendingNow, frame: DecidingOn): Html {
+export function sendingNow(facts: SendingNow, frame: ProjectFrame): Html {
   return html`${sentences(sendingSentences(facts, frame), frame)}${decisionButtons(offeredForSending(facts, frame), { project: frame.project, about: {} })}`
 }
 
@@ -110,7 +98,7 @@ export function holdingSentences(facts: SendingNow, frame: ProjectFrame): Senten
 
 export function batchSentences(
   { report, undoUntil, sending }: ReadReport,
-  frame: DecidingOn,
+  frame: ProjectFrame,
 ): Sentence[] {
   const { batch, estimate, revertible } = report
   const { draft = 0, uncertain = 0, queued = 0 } = batch.counts
@@ -185,7 +173,7 @@ function withheldText({ decision, why, role }: Withheld, { people, viewer }: Pro
     ${viewer?.role ?? ''}.`
 }
 
-export function timeWithSeconds(at: string, { timeZone }: ProjectFrame): Html {
+function timeWithSeconds(at: string, { timeZone }: ProjectFrame): Html {
   const text = new Date(at).toLocaleTimeString('sv-SE', { timeZone, hourCycle: 'h23' })
   return html`<time datetime="${at}" title="${at}">${text}</time>`
 }
@@ -204,12 +192,10 @@ export function reviewAge(
     first`
 }
 
-type Zone = { readonly timeZone: string; readonly now: number }
-
 /** `412 of 707 settled · 295 to go, in about 2 min 50 s, at 14:32` */
 export function batchProgress(
   { report: { batch, estimate }, sending: { stop } }: Pick<ReadReport, 'report' | 'sending'>,
-  { timeZone, now }: Zone,
+  { timeZone, now }: Pick<ProjectFrame, 'timeZone' | 'now'>,
 ) {
   const { draft = 0, queued = 0, sending = 0, ...others } = batch.counts
   const settled = Object.values(others).reduce((sum, count) => sum + count, 0)

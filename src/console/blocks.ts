@@ -1,8 +1,10 @@
 /** The blocks that pages are made of, beside charts. */
 import { type Cell, table as documentTable } from '../document/table.ts'
+import type { NamedEntry } from '../outbox/outbox.ts'
 import { path } from '../values/address.ts'
 import { attribute, type Html, html, nothing } from '../values/html.ts'
 import type { ProjectName } from '../values/project.ts'
+import { foreignText } from './text.ts'
 
 /** Where the sprite of icons is. */
 export type Assets = { readonly assets: string }
@@ -67,12 +69,10 @@ export function table(
   return documentTable({ caption, columns, rows, empty })
 }
 
-type AboutVisitor = Readonly<Record<'conversationId' | 'visitorId', string | null>>
-
 /** To all that is known of a visitor: one with an id, or whoever has the conversation. */
 export function visitorLink(
   frame: OfProject,
-  { conversationId, visitorId }: AboutVisitor,
+  { conversationId, visitorId }: Pick<NamedEntry, 'conversationId' | 'visitorId'>,
   content: Html,
 ): Html {
   if (visitorId !== null) return linkTo(frame, 'visitors', visitorId, content)
@@ -80,19 +80,21 @@ export function visitorLink(
   return html`<a href="${to}">${content}</a>`
 }
 
-/** The conversation by the name of its visitor, and beside it a link to the visitor. */
-export function conversationCell(frame: OfProject, id: string, name: Html): Html {
-  const visitor = visitorLink(frame, { conversationId: id, visitorId: null }, html`visitor`)
-  return html`${linkTo(frame, 'conversations', id, name)} <small>${visitor}</small>`
+type NamedConversation = { readonly id: string } & {
+  readonly [Field in 'name' | 'email']?: string | null
 }
 
-type Option = { readonly value: string; readonly label: string }
+/** The conversation by the name of its visitor, and beside it a link to the visitor. */
+export function conversationCell(frame: OfProject, { id, name, email }: NamedConversation): Html {
+  const visitor = visitorLink(frame, { conversationId: id, visitorId: null }, html`visitor`)
+  return html`${linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id))} <small>${visitor}</small>`
+}
 
 /** Of a form. `chosen` may be a value that the options lack; null: the empty one. */
 export function selectField(
   label: string,
   name: string,
-  options: readonly Option[],
+  options: readonly Readonly<Record<'value' | 'label', string>>[],
   chosen: string | null,
 ): Html {
   const isListed = chosen === null || options.some(({ value }) => value === chosen)

@@ -4,7 +4,6 @@
  */
 
 import { decideBatch, decideSending, revertBatchOf } from '../app/batches.ts'
-import type { Warehouse } from '../app/open.ts'
 import { decideWritebacks } from '../app/outbox.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { countOperations, estimateBatchMs } from '../outbox/core/batches.ts'
@@ -28,6 +27,7 @@ import { addressOf } from './blocks.ts'
 import type { DecisionSubject } from './core/permissions.ts'
 import type { ConsoleProject } from './project.ts'
 import type { Reviews } from './reviews.ts'
+import type { ProjectRequest, Values } from './screen.ts'
 
 /** What is decided about: a whole batch, rows of it, or write-backs by their ids. */
 export type DecisionTarget = {
@@ -37,9 +37,6 @@ export type DecisionTarget = {
   /** Those rows of the batch that would do this. */
   readonly would: ReviewOutcome | null
 }
-
-/** All values that a form or an address gives by this name. */
-export type Values = (name: string) => readonly string[]
 
 /**
  * The page before a decision. `only`: of the rows, those of one operation; `after`: behind the last
@@ -101,23 +98,21 @@ export async function filterOf(
   }
 }
 
+const wholeSelection = { only: null, after: 0 }
+
 export type Selection = Awaited<ReturnType<typeof readSelection>>
 
-/** `only` null: of all operations. `after`: a place in the queue. */
-type PageOfRows = {
-  readonly limit: number
-  readonly only: Operation | null
-  readonly after: number
-}
-
-/** What a decision is about: a page of its rows, and the digest that names all of them. */
+/**
+ * What a decision is about: a page of its rows, and the digest that names all of them. `only` null:
+ * of all operations. `after`: a place in the queue.
+ */
 export async function readSelection(
-  warehouse: Warehouse,
-  project: ConsoleProject,
+  { db, project }: Pick<ProjectRequest, 'db' | 'project'>,
   filter: OutboxFilter,
-  { limit, only, after }: PageOfRows = { limit: 0, only: null, after: 0 },
+  limit = 0,
+  { only, after }: { readonly only: Operation | null; readonly after: number } = wholeSelection,
 ) {
-  return withOutboxSnapshot(warehouse.projectDb(project.projectId), async (outbox) => {
+  return withOutboxSnapshot(db, async (outbox) => {
     const named = await outbox.digestOf(filter)
     const shown = only === null ? filter : { ...filter, operations: [only] }
     const entries = limit === 0 ? [] : await outbox.list(shown, limit, after)

@@ -39,4 +39,8 @@ export type Frame = {
 }
 
 /** Of a page within one project. */
-export type ProjectFrame = Frame & { readonly project: ProjectName }
+export type ProjectFrame = Frame & {
+  readonly project: ProjectName
+  /** Whether people may approve what they queued themselves. */
+  readonly approveOwn: boolean
+}

@@ -7,6 +7,7 @@ import { addressOf, type Choice, choices, selectField } from './blocks.ts'
 import { keepPeriod, lastDays, type Period, periodDays } from './core/period.ts'
 import type { ProjectFrame } from './frame.ts'
 import { todayOf } from './text.ts'
+import { hiddenFields } from './writeback-blocks.ts'
 
 type PeriodForm = {
   readonly frame: ProjectFrame
@@ -22,10 +23,7 @@ type PeriodForm = {
 
 export function periodForm({ frame, period, path, spans, agents, sort = null }: PeriodForm): Html {
   const { from, to, agent } = period
-  const hidden = Object.entries({ sort, agent: agents === null ? agent : null }).map(
-    ([name, value]) =>
-      value === null ? nothing : html`<input type="hidden" name="${name}" value="${value}">`,
-  )
+  const hidden = hiddenFields({ sort, agent: agents === null ? agent : null })
   return html`<div class="period">${choices('Period', spans)}<form
     action="${addressOf(frame, path)}">${hidden}
 <label>From <input type="date" name="from" value="${from}" required></label>

@@ -6,7 +6,9 @@ import { type ConfiguredLake, lakesOf } from '../config/lakes.ts'
 import type { BudgetPolicy } from '../service/core/budget-policy.ts'
 import type { ProjectId } from '../values/project.ts'
 
-type Setting =
+/** `schedules` null: there is no configuration, so nobody knows them, nor what the key allows. */
+export type ConsoleProject = Pick<
+  ProjectConfig,
   | 'name'
   | 'projectId'
   | 'timeZone'
@@ -18,9 +20,8 @@ type Setting =
   | 'hashKey'
   | 'replies'
   | 'replyAs'
-
-/** `schedules` null: there is no configuration, so nobody knows them, nor what the key allows. */
-export type ConsoleProject = Pick<ProjectConfig, Setting | keyof BudgetPolicy> & {
+  | keyof BudgetPolicy
+> & {
   readonly schedules: ProjectConfig['schedules'] | null
   /** Those that have its rows. */
   readonly lakes?: readonly ConfiguredLake[]

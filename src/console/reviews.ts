@@ -32,24 +32,21 @@ export function reviewVersion({ queued, sending, succeeded, ...counts }: StatusC
   return JSON.stringify(counts)
 }
 
-type BatchOfProject = { readonly project: ConsoleProject; readonly batch: string }
-
 /** What is reviewed, and when. */
 type Reviewed = { readonly outbox: Outbox; readonly at: EpochMs }
 
 export function createReviews(open: (project: ProjectId) => Promise<Reviewed>, now: () => EpochMs) {
   const inTurn = createTurns()
-  const read = ({ project, batch }: BatchOfProject) =>
-    inTurn(async () => readReview(await open(project.projectId), batch))
+  const read = ({ projectId, batch }: Readonly<{ projectId: ProjectId; batch: string }>) =>
+    inTurn(async () => readReview(await open(projectId), batch))
   const reviews = rememberResults({ maxAgeMs: reviewHoldsMs, now, maxKeys: maxReviews, read })
   return {
     /** Null: it is still being read. `version`: see `reviewVersion`. */
-    ofBatch: (project: ConsoleProject, batch: string, version: string) =>
-      reviews.soon(`${project.projectId} ${batch} ${version}`, { project, batch }, reviewWaitsMs),
+    ofBatch: ({ projectId }: ConsoleProject, batch: string, version: string) =>
+      reviews.soon(`${projectId} ${batch} ${version}`, { projectId, batch }, reviewWaitsMs),
     /** The ids of the rows of a batch that would do this, in the order of the queue. */
-    idsByOutcome: async (project: ConsoleProject, batch: string, outcome: ReviewOutcome) =>
-      (await reviews.get(`${project.projectId} ${batch}`, { project, batch })).ids.get(outcome) ??
-      [],
+    idsByOutcome: async ({ projectId }: ConsoleProject, batch: string, outcome: ReviewOutcome) =>
+      (await reviews.get(`${projectId} ${batch}`, { projectId, batch })).ids.get(outcome) ?? [],
   }
 }
 
@@ -80,14 +77,13 @@ async function readReview({ outbox, at }: Reviewed, batch: string) {
 }
 
 function toReviewedRow(row: WritebackReview) {
-  const { position, place, id, action, outcome, target, visitorName, lastWords, marks } = row
+  const { position, place, id, action, outcome, visitorName, lastWords, marks } = row
   return {
     position,
     place,
     id: id ?? '',
     action,
     outcome,
-    target,
     visitorName,
     lastWords: lastWords?.text ?? null,
     marks,

@@ -5,12 +5,15 @@ import type { ReadableNow } from '../app/read-now.ts'
 import type { Role } from '../config/people.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
-import type { Values } from './decisions.ts'
 import type { ConsolePage, ProjectFrame } from './frame.ts'
 import type { ConsoleProject } from './project.ts'
 import type { ConsoleReads } from './reads.ts'
 
-export type ScreenRequest = {
+/** All values that a form or an address gives by this name. */
+export type Values = (name: string) => readonly string[]
+
+/** What every request about a project is answered with. */
+export type ProjectRequest = {
   readonly reads: ConsoleReads
   readonly warehouse: Warehouse
   /** Of the project, in this warehouse. */
@@ -18,6 +21,9 @@ export type ScreenRequest = {
   readonly outbox: Outbox
   readonly project: ConsoleProject
   readonly frame: ProjectFrame
+}
+
+export type ScreenRequest = ProjectRequest & {
   /**
    * Reads the messages of a conversation, or a visitor, from the service and stores them; `why`:
    * that did not work. Null: nothing can be read from the service here.
@@ -50,16 +56,6 @@ export type Screen = {
     request: ScreenRequest,
   ) => Promise<ConsolePage | FileAnswer | { readonly redirect: string } | null>
 }
-
-/**
- * A number of digits that the databases hold, such as the place where a list goes on; null if the
- * address has another text there.
- */
-export function digitsOf(text: string | null): string | null {
-  return text !== null && /^\d{1,19}$/.test(text) && BigInt(text) <= maxInteger ? text : null
-}
-
-const maxInteger = 2n ** 63n - 1n
 
 /** Fields with what customers said and who they are, on whatever page. */
 const personal = [

@@ -15,6 +15,24 @@ import { createSpreadsheetWriter } from '../export/writers/row-writers.ts'
 import { type Html, html } from '../values/html.ts'
 import type { FileAnswer, ScreenRequest } from './screen.ts'
 
+/** Of one reading of a list that downloads. */
+const rowsPerPart = 20_000
+
+/** A part for each page of a list. */
+export async function* readAllPages<Row>(
+  read: (
+    after: string | null,
+    limit: number,
+  ) => Promise<{ readonly rows: readonly Row[]; readonly next: string | null }>,
+) {
+  for (let after: string | null = null; ; ) {
+    const { rows, next }: Awaited<ReturnType<typeof read>> = await read(after, rowsPerPart)
+    yield rows
+    if (next === null) return
+    after = next
+  }
+}
+
 type Parts<Row> = AsyncIterable<readonly Row[]> | readonly (readonly Row[])[]
 
 /** Null: a page is asked for. */
@@ -29,9 +47,9 @@ export function downloadLinks(
   address: (form: Readonly<Record<string, string>>) => string,
   what = 'Download',
 ): Html {
-  return html`<a class="button" href="${address({ format: 'xlsx' })}">${what} as a workbook</a>
+  return html`<span><a class="button" href="${address({ format: 'xlsx' })}">${what} as a workbook</a>
 <span class="faint">or as CSV <a href="${address({ format: 'csv' })}">with commas</a>,
-  <a href="${address({ format: 'csv', separator: ';' })}">with semicolons</a></span>`
+  <a href="${address({ format: 'csv', separator: ';' })}">with semicolons</a></span></span>`
 }
 
 export function tableFile(

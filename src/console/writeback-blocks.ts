@@ -21,51 +21,52 @@ import { attribute, type Html, html, nothing } from '../values/html.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type Assets, addressOf, icon, type SentenceKind } from './blocks.ts'
 
-export type Word = { readonly icon: SentenceKind; readonly word: string; readonly sentence: string }
+export type Word = { readonly icon: SentenceKind; readonly word: string }
 
-export const statusWords: Readonly<Record<WritebackStatus, Word>> = {
-  draft: { icon: 'act', word: 'draft', sentence: 'Waits for an approver.' },
-  queued: {
-    icon: 'clock',
-    word: 'queued',
-    sentence: 'Leaves as soon as the request budget allows.',
-  },
-  sending: {
-    icon: 'clock',
-    word: 'sending',
-    sentence: 'It has been sent or is about to be; its outcome is not known yet.',
-  },
-  succeeded: { icon: 'fine', word: 'succeeded', sentence: 'It arrived.' },
-  failed: {
-    icon: 'wrong',
-    word: 'failed',
-    sentence: 'The service refused it, or it did not arrive.',
-  },
-  conflict: {
-    icon: 'wrong',
-    word: 'conflict',
-    sentence:
-      'The record has changed since, so it is not sent; the reason says whether it may ' +
-      'have been done before.',
-  },
-  uncertain: {
-    icon: 'act',
-    word: 'uncertain',
-    sentence: 'It may or may not have arrived. A person has to decide.',
-  },
-  cancelled: {
-    icon: 'note',
-    word: 'cancelled',
-    sentence: 'A person cancelled it; it was not sent.',
-  },
-  expired: {
-    icon: 'note',
-    word: 'expired',
-    sentence: 'Its time was over before it could be sent.',
-  },
-}
+export const statusWords: Readonly<Record<WritebackStatus, Word & { readonly sentence: string }>> =
+  {
+    draft: { icon: 'act', word: 'draft', sentence: 'Waits for an approver.' },
+    queued: {
+      icon: 'clock',
+      word: 'queued',
+      sentence: 'Leaves as soon as the request budget allows.',
+    },
+    sending: {
+      icon: 'clock',
+      word: 'sending',
+      sentence: 'It has been sent or is about to be; its outcome is not known yet.',
+    },
+    succeeded: { icon: 'fine', word: 'succeeded', sentence: 'It arrived.' },
+    failed: {
+      icon: 'wrong',
+      word: 'failed',
+      sentence: 'The service refused it, or it did not arrive.',
+    },
+    conflict: {
+      icon: 'wrong',
+      word: 'conflict',
+      sentence:
+        'The record has changed since, so it is not sent; the reason says whether it may ' +
+        'have been done before.',
+    },
+    uncertain: {
+      icon: 'act',
+      word: 'uncertain',
+      sentence: 'It may or may not have arrived. A person has to decide.',
+    },
+    cancelled: {
+      icon: 'note',
+      word: 'cancelled',
+      sentence: 'A person cancelled it; it was not sent.',
+    },
+    expired: {
+      icon: 'note',
+      word: 'expired',
+      sentence: 'Its time was over before it could be sent.',
+    },
+  }
 
-const batchWords: Readonly<Record<BatchState, Omit<Word, 'sentence'>>> = {
+const batchWords: Readonly<Record<BatchState, Word>> = {
   draft: { icon: 'act', word: 'waits for approval' },
   stopped: { icon: 'act', word: 'stopped' },
   sending: { icon: 'clock', word: 'being sent' },
@@ -74,7 +75,7 @@ const batchWords: Readonly<Record<BatchState, Omit<Word, 'sentence'>>> = {
 }
 
 /** An icon beside a word. */
-export function stateOf({ icon: name, word }: Omit<Word, 'sentence'>, frame: Assets): Html {
+export function stateOf({ icon: name, word }: Word, frame: Assets): Html {
   return html`<span class="state ${name}">${icon(name, frame)} ${word}</span>`
 }
 
@@ -84,7 +85,7 @@ export function statusOf(status: WritebackStatus, frame: Assets): Html {
 
 type BatchNow = Parameters<typeof shownState>[0]
 
-export function batchWordOf(batch: BatchNow): Omit<Word, 'sentence'> {
+export function batchWordOf(batch: BatchNow): Word {
   const state = shownState(batch)
   return state === 'queued' ? statusWords.queued : batchWords[state]
 }
@@ -155,7 +156,7 @@ function decisionButton(
     return html`<a class="button${rank === null ? '' : ` ${rank}`}" href="${to}">${label}</a>`
   }
   return html`<form method="post"
-    action="${addressOf({ project }, 'decide')}">${hiddenFields({ decision, ...about, ...(digest === undefined ? {} : { digest }) })}
+    action="${addressOf({ project }, 'decide')}">${hiddenFields({ decision, ...about, digest: digest ?? null })}
 <button type="submit" ${attribute('class', rank)}>${label}</button></form>`
 }
 
@@ -166,11 +167,12 @@ function escapeBatch<F extends object>(fields: F): F {
     : fields
 }
 
-export function hiddenFields(fields: Readonly<Record<string, string | readonly string[]>>): Html {
-  const list = Object.entries(escapeBatch(fields)).flatMap(([name, value]) =>
-    (typeof value === 'string' ? [value] : value).map((one) => [name, one] as const),
+/** Null: the form has no such field. */
+export function hiddenFields(
+  fields: Readonly<Record<string, string | readonly string[] | null>>,
+): Html {
+  const inputs = Object.entries(escapeBatch(fields)).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one) => html`<input type="hidden" name="${name}" value="${one}">`),
   )
-  const input = ([name, value]: readonly [string, string]) =>
-    html`<input type="hidden" name="${name}" value="${value}">`
-  return html`${list.map(input)}`
+  return html`${inputs}`
 }

@@ -59,6 +59,13 @@ describe('batches', () => {
       'old | 2 h ago | bea | 3 | done | [××××××××××] | 3 cancelled | 1 h ago',
       '',
     ])
+    for (const [status, when] of [
+      ['queued', 'no worker is running'],
+      ['sending', 'sent, and not answered yet'],
+    ]) {
+      await warehouse.query(`update writebacks set status = '${status}' where batch_id = 'new'`)
+      expect((await run('batches --limit 1')).out).toContain(when)
+    }
     expect((await run('batches --limit 1')).out).toContain(
       'older ones: deskmirror writeback batches --before new',
     )

@@ -150,6 +150,14 @@ describe('the progress', () => {
     expect(flags.takesMs).toBeGreaterThan(2 * notes.takesMs)
   })
 
+  test('makes no forecast while only answers are awaited', () => {
+    const last = { ...none, working: 6 }
+    const line = (left: number) =>
+      renderProgress(toPushProgress(limits, { note: left }, last, now), { tookMs: 0, now }, null)
+    expect(line(6)).toMatch(/ 6 left$/)
+    expect(line(7)).toMatch(/ 7 left {3}about /)
+  })
+
   test('shows until when it rests and why, and a pause of the service', () => {
     const rest = { until: now + 90_000, why: 'no response came' }
     const progress = toPushProgress(

@@ -12,7 +12,7 @@ import { thread } from '../../src/console/pages/conversations.ts'
 import { overviewSentences } from '../../src/console/pages/overview.ts'
 import { lakeTable } from '../../src/console/pages/streams.ts'
 import { weekSection } from '../../src/console/pages/week.ts'
-import type { OverviewData, StreamRow, WeekData } from '../../src/console/reads.ts'
+import type { OverviewData, StreamRow } from '../../src/console/reads.ts'
 import { hideMessages, visibleTo } from '../../src/console/screen.ts'
 import { ageText, exactText, markedText, spanText } from '../../src/console/text.ts'
 import { timeChart } from '../../src/document/chart.ts'
@@ -73,6 +73,7 @@ const frame: ProjectFrame = {
   assets: '/a',
   isReadOnly: false,
   canDecide: true,
+  approveOwn: true,
 }
 
 test('a lake says which moment it shows, or why it cannot be written', () => {
@@ -258,7 +259,7 @@ describe('the week says', () => {
     open: { count: '9', more: null },
     waiting: { count: '3', more: html`the longest for 5 min` },
   }
-  const said = (data: WeekData) =>
+  const said = (data: Parameters<typeof weekSection>[0]) =>
     textOf({ html: weekSection(data, present, frame).html.replaceAll('<p', ' <p') })
 
   test('each number beside that of the same days of the week before, and who waits now', () => {

@@ -91,7 +91,8 @@ function responseTimesSection({ responseTimes }: Report): Section {
   const hasBusinessHours = responseTimes.some(({ hours }) => hours === 'business')
   const about =
     'Medians and percentiles of all answered waits of complete conversations in the ' +
-    'period. A wait begins with the first message of the visitor that has no answer.'
+    'period; a late answer still changes those of past days. A wait begins with the first ' +
+    'message of the visitor that has no answer.'
   const hours = hasBusinessHours ? '' : ' No business hours are set, so all hours count.'
   const compared = ['Median', 'Before', 'Change', '90 % within', 'Before', 'Change']
   return section('Response times', about + hours, {

@@ -48,7 +48,7 @@ export const periodTables = {
     view: dayViews.report_day,
     about:
       'Each number counts by its own date: waits and response times by when the visitor ' +
-      'asked. The newest days still change.',
+      'asked, so a late answer still changes the median of a past day.',
     ofAgent: null,
     empty: 'Nothing is known of this period: the numbers follow the first sync.',
     columns: {

@@ -78,6 +78,9 @@ function renderOutcome(
   return ['', title, ...renderEntries(samples, now, '  '), ...renderMore(count, samples.length)]
 }
 
+/** How long an answer or a verification takes, nobody knows. */
+const awaitingAnswers = 'sent, and not answered yet'
+
 function renderRest({ batch: { state, counts }, estimate }: BatchReport, now: EpochMs): string[] {
   const { left, queuedEarlier, takesMs, restsUntil, restsBecause, worker, whyStopped } = estimate
   if (left === 0) return []
@@ -86,7 +89,7 @@ function renderRest({ batch: { state, counts }, estimate }: BatchReport, now: Ep
   const obstacle = whyStopped ?? (isUnattended ? 'no worker is running' : null)
   const rest = restsUntil === null ? [] : [renderRestTime(restsUntil, restsBecause, now)]
   if (left === (counts.sending ?? 0))
-    return ['', `${formatCount(left)} left: sent, and not answered yet${before}`, ...rest]
+    return ['', `${formatCount(left)} left: ${awaitingAnswers}${before}`, ...rest]
   return [
     '',
     `${formatCount(left)} left, about ` +
@@ -171,13 +174,15 @@ function toCells(batch: Listed, now: EpochMs): string[] {
   ]
 }
 
-function doneWhen({ state, finishedAt, estimate }: Listed, now: EpochMs): string {
+function doneWhen({ state, finishedAt, counts, estimate }: Listed, now: EpochMs): string {
   if (finishedAt !== null) return formatAge(finishedAt, now)
   if (state === 'stopped') return 'stopped'
   if (state === 'uncertain') return 'waits for a decision'
   const takes = formatDuration(Math.max(1000, estimate.takesMs))
   if (state === 'draft') return `takes about ${takes}`
-  return estimate.whyStopped === null ? `in about ${takes}` : 'all sending is stopped'
+  if (estimate.whyStopped !== null) return 'all sending is stopped'
+  if (estimate.left === (counts.sending ?? 0)) return awaitingAnswers
+  return estimate.worker ? `in about ${takes}` : 'no worker is running'
 }
 
 const barWidth = 10

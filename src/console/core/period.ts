@@ -6,8 +6,6 @@ import { withQuery } from '../../values/address.ts'
 import { dateText, dayNumber } from '../../values/days.ts'
 import type { LocalDate } from '../../values/time.ts'
 
-type Query = (name: string) => string | null
-
 /** `query`: the part of the address that the next page gets. */
 export type Period = DateRange & {
   readonly agent: string | null
@@ -23,7 +21,7 @@ const maxDays = 366
  * Without dates, the last four weeks until today; dates in the wrong order are exchanged, and the
  * last ones kept of too many.
  */
-export function choosePeriod(query: Query, today: LocalDate): Period {
+export function choosePeriod(query: (name: string) => string | null, today: LocalDate): Period {
   const dates = ['from', 'to'].map((name) => parseDate(query(name) ?? ''))
   const [from, to = today] = dates
   const days = [to, from ?? lastDays(to, defaultDays).from].toSorted()

@@ -45,12 +45,9 @@ export function missingRole(
 /** Imports in the browser always become drafts. */
 export const draftRole: Role = 'operator'
 
-/** `approveOwn`: whether people may approve what they queued themselves. */
-type Deciding = {
+/** `canDecide`: whether anything can be decided here; `approveOwn`: by people about their own. */
+type Deciding = Readonly<Record<'canDecide' | 'approveOwn', boolean>> & {
   readonly viewer: Pick<Viewer, 'name' | 'role'> | null
-  /** Whether anything can be decided here. */
-  readonly canDecide: boolean
-  readonly approveOwn: boolean
 }
 
 type OfferedReport = Pick<BatchReport, 'batch' | 'revertible'>

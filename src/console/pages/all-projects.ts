@@ -7,6 +7,7 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { html } from '../../values/html.ts'
 import { addressOf, older, sentences, table } from '../blocks.ts'
+import { toPage } from '../core/list-page.ts'
 import type { ConsolePage } from '../frame.ts'
 import { type Site, valuesOf } from '../routes/site.ts'
 import { foreignText, timeOf } from '../text.ts'
@@ -42,13 +43,13 @@ const eventsPerPage = 100
 
 export async function showAuditLog(site: Site, request: FastifyRequest): Promise<ConsolePage> {
   const [before = null] = valuesOf(request.query)('before')
-  const events = await site.store.list(before, eventsPerPage)
-  const next = events.length < eventsPerPage ? null : (events.at(-1)?.id ?? null)
+  const found = await site.store.list(before, eventsPerPage + 1)
+  const { rows, next } = toPage(found, eventsPerPage, ({ id }) => id)
   const names = new Map((await site.projects()).map(({ projectId, name }) => [projectId, name]))
   const log = table(
     'Events, the newest first',
     ['When', 'Who', 'Did', 'About', '#Rows', 'Why'],
-    events.map(({ at, person, role, action, project, subject, count, detail }) => [
+    rows.map(({ at, person, role, action, project, subject, count, detail }) => [
       timeOf(at, { timeZone: 'UTC' }),
       html`${foreignText(person)} <span class="faint">${role}</span>`,
       action.replaceAll('_', ' '),

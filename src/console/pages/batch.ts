@@ -9,13 +9,7 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { errorText } from '../../values/user-error.ts'
-import {
-  batchProgress,
-  batchSentences,
-  offeredNow,
-  readBatchReport,
-  reviewAge,
-} from '../batch-state.ts'
+import { batchProgress, batchSentences, readBatchReport, reviewAge } from '../batch-state.ts'
 import {
   addressOf,
   choices,
@@ -27,9 +21,11 @@ import {
   sentences,
   table,
 } from '../blocks.ts'
+import { placeIn, rowsPerPage, toPage } from '../core/list-page.ts'
+import { offeredForBatch } from '../core/permissions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { type ReviewedRow, reviewVersion } from '../reviews.ts'
-import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, foreignText } from '../text.ts'
 import {
   batchStateOf,
@@ -39,21 +35,13 @@ import {
   statusWords,
 } from '../writeback-blocks.ts'
 import { emptyNote } from './import.ts'
-import {
-  entryTable,
-  listEntries,
-  reviewedTable,
-  rowsPerPage,
-  statusChoices,
-  statusNamed,
-} from './writebacks.ts'
+import { listEntries, queueTable, reviewedTable, statusChoices, statusNamed } from './writebacks.ts'
 
 export async function showBatch(request: ScreenRequest): Promise<ConsolePage | null> {
-  const { project, frame } = request
+  const { frame } = request
   const found = await readBatchData(request)
   if (found === null) return null
-  const deciding = { ...frame, approveOwn: project.approveOwn }
-  const offered = offeredNow(found, deciding)
+  const offered = offeredForBatch(found.report, found.undoUntil, frame)
   const data = visibleTo(frame, found)
   const { batch } = data.report
   const form = { project: frame.project, about: { batch: batch.id } }
@@ -64,7 +52,7 @@ ${livePart(
   ${describeBatch(data, frame)}</p>`,
 )}
 ${batch.note === null ? nothing : html`<p>${foreignText(batch.note)}</p>`}
-${emptyNote(Number(digitsOf(request.query('empty')) ?? 0))}${livePart('said', sentences(batchSentences(data, deciding), frame))}
+${emptyNote(placeIn(request.query('empty')))}${livePart('said', sentences(batchSentences(data, frame), frame))}
 ${livePart('progress', progress(data, frame))}
 ${livePart('actions', decisionButtons(offered, form))}
 ${rows(data, offered, frame)}
@@ -89,7 +77,7 @@ export async function readBatchData(
     readonly reads: Pick<ScreenRequest['reads'], 'reviews'>
   },
 ) {
-  const { reads, warehouse, outbox, project, query } = request
+  const { reads, outbox, project, query } = request
   const batch = await outbox.findBatch(request.id)
   if (batch === null) return null
   const { id, counts } = batch
@@ -99,7 +87,7 @@ export async function readBatchData(
   const isReviewed = hasRows && status === null && countOpen(counts) > 0
   const version = reviewVersion(counts)
   const [found, review] = await Promise.all([
-    readBatchReport({ outbox, warehouse }, project, batch),
+    readBatchReport(request, batch),
     isReviewed ? reads.reviews.ofBatch(project, id, version).catch(errorText) : null,
   ])
   const none = { ...found, status, would, hasRows, review, reviewed: [], entries: [], next: null }
@@ -120,21 +108,25 @@ function countOpen({ draft = 0, queued = 0 }: StatusCounts): number {
 /** The rows with what they would send, which the review itself does not keep. */
 async function pageOfReview(
   { outbox, query }: Pick<ScreenRequest, 'outbox' | 'query'>,
-  all: readonly ReviewedRow[],
+  reviewed: readonly ReviewedRow[],
   would: ReviewOutcome | null,
 ) {
-  const from = Number(digitsOf(query('after')) ?? 0)
-  const rows = all.filter((row) => row.place > from && (would === null || row.outcome === would))
-  const page = rows.slice(0, rowsPerPage)
-  const ids = page.map(({ id }) => id)
+  const from = placeIn(query('after'))
+  const all = reviewed.filter(
+    (row) => row.place > from && (would === null || row.outcome === would),
+  )
+  const { rows, next } = toPage(all, rowsPerPage, ({ place }) => place)
+  const ids = rows.map(({ id }) => id)
   const entries = ids.length === 0 ? [] : await outbox.list({ ids }, ids.length)
-  const stored = new Map(entries.map(({ id, payload, foundBy }) => [id, { payload, foundBy }]))
+  const stored = new Map(entries.map((entry) => [entry.id, entry]))
   return {
-    reviewed: page.map((row) => ({
-      ...row,
-      ...(stored.get(row.id) ?? { payload: {}, foundBy: null }),
-    })),
-    next: rows.length > page.length ? String(page.at(-1)?.place ?? '') : null,
+    next,
+    reviewed: rows.flatMap((row) => {
+      const entry = stored.get(row.id)
+      if (entry === undefined) return []
+      const { payload, foundBy, conversationId, visitorId } = entry
+      return [{ ...row, payload, foundBy, conversationId, visitorId }]
+    }),
   }
 }
 
@@ -202,7 +194,7 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
   const waiting = countOpen(counts)
   const version = status === null ? String(waiting) : String(counts[status] ?? 0)
   const kept = (content: Html) => livePart('rows', content, version)
-  if (status !== null) return kept(html`${entryTable(entries, frame)}${more}`)
+  if (status !== null) return kept(html`${queueTable(entries, frame)}${more}`)
   // Also in place of rows that a person reads: what they would do is over.
   if (waiting === 0)
     return livePart(
@@ -223,7 +215,7 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
     isChosen: outcome === would,
   }))
   const against = review.counts.stands_against + review.counts.not_known
-  const note = html`<p>${pluralize(against, 'row')} would not go out, or the mirror does not know.
+  const note = html`<p>${pluralize(against, 'row')} would not be sent, or the mirror does not know.
     Every row is checked again just before it is sent.</p>`
   return kept(html`<p class="faint">What they would do, ${reviewAge(review, frame)}:</p>
 ${groupList(review.groups)}${against === 0 ? nothing : note}${outcomes.length < 2 ? nothing : choices('What rows would do', tabs)}

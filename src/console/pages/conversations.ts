@@ -3,8 +3,6 @@
  */
 
 import { parseSearch } from '../../analytics/core/search-words.ts'
-import { operationTypes } from '../../outbox/core/operations.ts'
-import { describeRequest } from '../../outbox/core/review/labels.ts'
 import type { NamedEntry } from '../../outbox/outbox.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { withQuery } from '../../values/address.ts'
@@ -22,9 +20,10 @@ import {
   section,
   table,
 } from '../blocks.ts'
+import { digitsOf } from '../core/list-page.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { rulesOf, searchNote, storedNote } from '../private-notes.ts'
-import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import { type ScreenRequest, visibleTo } from '../screen.ts'
 import {
   type ConversationData,
   type ConversationRow,
@@ -32,25 +31,14 @@ import {
   readWaiting,
 } from '../sql/conversations.ts'
 import { maxCounted, maxPeople, search } from '../sql/search.ts'
-import {
-  ago,
-  by,
-  exactStart,
-  foreignText,
-  markedText,
-  shortened,
-  spanText,
-  timeOf,
-} from '../text.ts'
-import { statusOf } from '../writeback-blocks.ts'
+import { ago, exactStart, foreignText, markedText, shortened, spanText, timeOf } from '../text.ts'
 import { beginDraft, draftForm, whyNoDraft } from './draft-form.ts'
 import { parseWaiting, sheetLink } from './sheet.ts'
+import { entryTable } from './writebacks.ts'
 
 export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<ConsolePage> {
   const { minAgeMs, isUnassigned } = parseWaiting(query)
-  const after = query('after')
-  const isCursor = after !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \S+$/.test(after)
-  const filter = { minAgeMs, isUnassigned, after: isCursor ? after : null }
+  const filter = { minAgeMs, isUnassigned, after: query('after') }
   const waits = visibleTo(frame, await readWaiting(db, filter, frame.now))
   const { rows, buckets, next, difference, pending, isKnown } = waits
   const asked = (age: Ms, unassigned: boolean) => ({
@@ -79,8 +67,8 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
       'Since',
       ...(difference === null ? [] : ['By the service']),
     ],
-    rows.map(({ id, since, name, email, lastWords, agent, sinceByService }) => [
-      conversationCell(frame, id, foreignText(name ?? email ?? id)),
+    rows.map(({ since, lastWords, agent, sinceByService, ...row }) => [
+      conversationCell(frame, row),
       spanText(frame.now - Date.parse(since)),
       shortened(lastWords, 140),
       foreignText(agent),
@@ -160,15 +148,11 @@ export function conversationPage(
     visitorId === null
       ? foreignText(null)
       : linkTo(frame, 'visitors', visitorId, foreignText(name ?? email ?? visitorId))
-  const writebackTable = table(
+  const writebackTable = entryTable(
     'Write-backs to this conversation and its visitor, the newest first',
     ['What', 'Asks for', 'Status', 'Queued'],
-    writebacks.map((row) => [
-      linkTo(frame, 'writebacks', row.id, operationTypes[row.operation].words[0]),
-      shortened(describeRequest({ ...row, payload: row.payload ?? {} }), 140),
-      statusOf(row.status, frame),
-      html`${ago(row.createdAt, frame)}${by(row.createdBy)}`,
-    ]),
+    writebacks,
+    frame,
   )
   const isWritable = !frame.isReadOnly && deletedAt === null
   const toForm = isWritable && whyNoDraft(frame) === null
@@ -344,8 +328,8 @@ function conversationTable(
   return table(
     'Conversations, the newest first',
     ['Visitor', 'Last message', 'Status', 'Words'],
-    rows.map(({ id, name, lastAt, handled, words: found }) => [
-      conversationCell(frame, id, foreignText(name ?? id)),
+    rows.map(({ lastAt, handled, words: found, ...row }) => [
+      conversationCell(frame, row),
       timeOf(lastAt, frame),
       handled === null ? 'open' : 'handled',
       markedText(found, words),

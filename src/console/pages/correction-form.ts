@@ -2,24 +2,23 @@
 import { randomUUID } from 'node:crypto'
 import { maxLengths } from '../../../schema/operation-specs.ts'
 import { type ColumnRules, isHash } from '../../values/column-rules.ts'
-import { attribute, type Html, html, nothing } from '../../values/html.ts'
+import { attribute, type Html, html } from '../../values/html.ts'
 import { addressOf, section } from '../blocks.ts'
 import type { ProjectFrame } from '../frame.ts'
 import type { VisitorData } from '../sql/visitor.ts'
 import { exactText, foreignText, timeOf } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
-import type { DraftProblem } from './draft-form.ts'
+import { type DraftProblem, problemNote } from './draft-form.ts'
 
 export const correctedFields = ['name', 'email'] as const
 type CorrectedField = (typeof correctedFields)[number]
+export type Corrected = Readonly<Record<CorrectedField, string>>
 
 /** As they are shown; null: there is none. One that is not stored, or not known, is absent. */
-export type PresentFields = { readonly [Field in CorrectedField]?: string | null }
-
 export function presentFields(
   { row }: Pick<VisitorData, 'row'>,
   rules: ColumnRules,
-): PresentFields {
+): { readonly [Field in CorrectedField]?: string | null } {
   const known = correctedFields.flatMap((field) => {
     const value = row?.[field] ?? null
     const isStored = rules.actionOf('visitors', field) === null && !isHash(value)
@@ -37,7 +36,7 @@ export type CorrectionForm = {
    */
   readonly source: { readonly why: string | null } | null
   /** What the person has written. */
-  readonly given: Readonly<Record<CorrectedField, string>> | null
+  readonly given: Corrected | null
   readonly problem: DraftProblem | null
 }
 
@@ -69,11 +68,7 @@ export function correctionForm(input: CorrectionForm, frame: ProjectFrame): Html
   // What the person saw decides what has been changed; what is sent again has the same key.
   const seen = Object.entries(present).map(([name, value]) => [`seen_${name}`, value ?? ''])
   const hidden = hiddenFields({ key: randomUUID(), ...Object.fromEntries(seen) })
-  const form = html`${
-    problem === null
-      ? nothing
-      : html`<p class="problem" role="alert">Nothing was queued. ${foreignText(problem.text)}</p>`
-  }<form method="post" action="${addressOf(frame, 'visitors', visitor.id)}"
+  const form = html`${problemNote(problem)}<form method="post" action="${addressOf(frame, 'visitors', visitor.id)}"
   class="stacked write">${hidden}
 ${field('name', 'Name', 'text')}
 ${field('email', 'E-mail', 'email')}

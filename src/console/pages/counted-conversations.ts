@@ -2,16 +2,16 @@
 import type { PeriodTable, PeriodTableName } from '../../analytics/analytics.ts'
 import { parseDate } from '../../analytics/core/report-period.ts'
 import { periodTables } from '../../analytics/views/all-period-pages.ts'
-import { inChunks } from '../../values/chunks.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
-import { type Html, html, nothing } from '../../values/html.ts'
-import { addressOf, conversationCell, facts, older, table } from '../blocks.ts'
+import { type Html, html } from '../../values/html.ts'
+import { addressOf, conversationCell, facts, older, section, table } from '../blocks.ts'
+import { digitsOf } from '../core/list-page.ts'
 import { choosePeriod, keepPeriod } from '../core/period.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice } from '../period-blocks.ts'
-import { digitsOf, type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
-import { type CountedConversation, conversationsPerPage } from '../sql/counted-conversations.ts'
-import { downloadLinks, listFile, parseForm } from '../table-file.ts'
+import { type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
+import { readCountedConversations } from '../sql/counted-conversations.ts'
+import { downloadLinks, listFile, parseForm, readAllPages } from '../table-file.ts'
 import { foreignText, timeOf, todayOf } from '../text.ts'
 import { keyText } from './render-period-page.ts'
 
@@ -36,11 +36,14 @@ export async function showCountedConversations({
   const filter = { ...range, agent: period.agent, table: of, column, key: values }
   const form = parseForm(query)
   if (form !== null) {
-    const rows = toFileRows(await reads.allCountedConversations(project, filter), frame)
+    const db = await reads.longDb(project)
+    const rows = readAllPages(async (after, limit) =>
+      visibleTo(frame, await readCountedConversations(db, filter, after, limit)),
+    )
     return listFile(`conversations-${range.from}-${range.to}`, fileFields, rows, form)
   }
-  const offset = Number(digitsOf(query('after')) ?? 0)
-  const found = await reads.countedConversations(project, filter, offset)
+  const after = digitsOf(query('after'))
+  const found = await reads.countedConversations(project, filter, after)
   const addressWith = (more: Readonly<Record<string, string | null>>) =>
     keepPeriod(addressOf(frame, 'conversations'), period, {
       of,
@@ -49,20 +52,17 @@ export async function showCountedConversations({
       ...values,
       ...more,
     })
-  const listAt = (after: number) => addressWith({ after: after === 0 ? null : String(after) })
-  const next = offset + conversationsPerPage
-  const download = html`<p>${downloadLinks(addressWith)}</p>`
   const content = html`${facts([
-    ['Found', found && pluralize(found.total, 'conversation')],
     ['Of', html`<a href="${keepPeriod(addressOf(frame, of), period)}">${title}</a>`],
     ['Counted', column && (columns[column] ?? column.replaceAll('_', ' '))],
-    [on === null ? 'Days' : 'Day', html`<time>${on ?? `${range.from} to ${range.to}`}</time>`],
+    ['Day', on && html`<time>${on}</time>`],
+    ['Days', on === null ? html`<time>${range.from}</time> to <time>${range.to}</time>` : null],
     ['Agent', period.agent && foreignText(period.agent)],
     ...chosen.map(([name, value]) => [columns[name] ?? name, keyText(name, value)] as const),
   ])}
 <p class="faint">${id === 'visitor_id' ? ofCallers : 'Each conversation is here once, also if the number counts it several times.'}</p>
-${found === null ? countingNotice(listAt(offset)) : html`${listOf(visibleTo(frame, found.rows), frame)}${found.total === 0 ? nothing : download}`}
-${older(found !== null && next < found.total ? listAt(next) : null)}`
+${found === null ? countingNotice(addressWith({ after })) : listOf(visibleTo(frame, found), downloadLinks(addressWith), frame)}
+${older(found?.next == null ? null : addressWith({ after: found.next }))}`
   return { title: 'Conversations', section: title, content, kept: period.query }
 }
 
@@ -79,16 +79,16 @@ const fileFields = {
   messages: 'messages',
 } as const
 
-async function* toFileRows(all: AsyncIterable<CountedConversation>, frame: ProjectFrame) {
-  for await (const rows of inChunks(all, 500)) yield visibleTo(frame, rows)
-}
-
-function listOf(rows: readonly CountedConversation[], frame: ProjectFrame): Html {
-  return table(
+function listOf(
+  { rows, total }: Awaited<ReturnType<typeof readCountedConversations>>,
+  downloads: Html,
+  frame: ProjectFrame,
+): Html {
+  const list = table(
     'Conversations, the newest first',
     ['Visitor', 'Last message', 'Status', 'Last agent', '#Messages'],
-    rows.map(({ id, name, email, lastAt, handledAt, agent, messages }) => [
-      conversationCell(frame, id, foreignText(name ?? email ?? id)),
+    rows.map(({ lastAt, handledAt, agent, messages, ...row }) => [
+      conversationCell(frame, row),
       timeOf(lastAt, frame),
       handledAt === null ? 'open' : 'handled',
       foreignText(agent),
@@ -96,4 +96,5 @@ function listOf(rows: readonly CountedConversation[], frame: ProjectFrame): Html
     ]),
     'There are none: a number may have changed since it was counted.',
   )
+  return total === 0 ? list : section(pluralize(total, 'conversation'), list, downloads)
 }

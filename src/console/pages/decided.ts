@@ -18,11 +18,20 @@ import { statusWords, stepText } from '../writeback-blocks.ts'
 /** `to`: where it is shown. `asItIs`: what can be decided about it now. */
 type Answer = { readonly to: string; readonly asItIs: Html }
 
+/** `to`: where to go on from there. */
+export function answerPage(
+  title: string,
+  content: Html,
+  to: string,
+  label = 'Show it',
+): ConsolePage {
+  const link = html`<p><a class="button" href="${to}">${label}</a></p>`
+  return { title, section: 'Write-backs', content: html`${content}${link}` }
+}
+
 /** In place of a decision that cannot be made as things are. */
 export function unchangedPage(why: string, { to, asItIs }: Answer): ConsolePage {
-  const content = html`<p class="problem">${why}</p>${asItIs}<p><a class="button" href="${to}">Show
-    it</a></p>`
-  return { title: 'Nothing was changed', section: 'Write-backs', content }
+  return answerPage('Nothing was changed', html`<p class="problem">${why}</p>${asItIs}`, to)
 }
 
 /**
@@ -75,13 +84,8 @@ export function resultPage(
   const content = html`<p><b>${outcome}</b>${inFlight > 0 ? ` ${formatCount(inFlight)} in flight cannot be called back.` : ''}</p>
 ${moved === 0 ? asItIs : nothing}
 ${stayed.length === 0 ? nothing : section('These stayed as they were', stayedTable)}
-${revert === null || revert.notReverted.length === 0 ? nothing : notReverted(revert, frame)}
-<p><a class="button" href="${to}">Show it</a></p>`
-  return {
-    title: moved === 0 ? 'Nothing was changed' : 'Done in part',
-    section: 'Write-backs',
-    content,
-  }
+${revert === null || revert.notReverted.length === 0 ? nothing : notReverted(revert, frame)}`
+  return answerPage(moved === 0 ? 'Nothing was changed' : 'Done in part', content, to)
 }
 
 function notReverted({ notReverted: rows, counts }: RevertReport, frame: ProjectFrame): Html {

@@ -11,7 +11,6 @@ import type {
 } from '../../outbox/outbox.ts'
 import { capitalize, formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
-import type { Ms } from '../../values/time.ts'
 import { reviewAge, sendingNow, sendingSentences, showNow } from '../batch-state.ts'
 import {
   addressOf,
@@ -22,8 +21,8 @@ import {
   sentences,
   smallPrint,
   table,
-  visitorLink,
 } from '../blocks.ts'
+import { placeIn, rowsPerPage, toPage } from '../core/list-page.ts'
 import { isWithheld, missingRole, offeredForSending } from '../core/permissions.ts'
 import {
   confirmAddress,
@@ -35,9 +34,8 @@ import {
   targetOf,
 } from '../decisions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
-import type { ConsoleReads } from '../reads.ts'
 import { reviewVersion } from '../reviews.ts'
-import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { foreignText, spanText } from '../text.ts'
 import {
   countedText,
@@ -47,13 +45,12 @@ import {
   rankOf,
   statusWords,
 } from '../writeback-blocks.ts'
+import { answerPage } from './decided.ts'
 import { candidateList } from './writeback.ts'
-import { effectText, foundText, payloadText, quoted } from './writebacks.ts'
+import { aboutCell, effectText, entryCells, payloadText } from './writebacks.ts'
 
 /** More rows than a person counts at a glance: their number is typed. */
 export const typedOver = 50
-/** Rows that a person sees before they confirm. */
-const rowsShown = 50
 
 /** The page about what is decided. */
 export function backTo(
@@ -67,13 +64,11 @@ export function backTo(
 
 /** About all sending of the project: what it means, and what is so now. */
 async function confirmSending(
-  { outbox, warehouse, project, frame }: ScreenRequest,
+  { outbox, warehouse, frame }: ScreenRequest,
   decision: ProjectDecision,
 ): Promise<ConsolePage> {
   const facts = await readSendingFacts(outbox, warehouse)
-  const isOffered = offeredForSending(facts, { ...frame, approveOwn: project.approveOwn }).includes(
-    decision,
-  )
+  const isOffered = offeredForSending(facts, frame).includes(decision)
   const { title, consequence } = decisions[decision]
   const form = html`<form method="post" action="${addressOf(frame, 'decide')}"
     class="stacked confirm">${hiddenFields({ decision })}
@@ -82,8 +77,7 @@ async function confirmSending(
   href="${addressOf(frame, 'writebacks')}">Back</a></div></form>`
   const content = isOffered
     ? html`${sentences(sendingSentences(facts, frame), frame)}<p>${consequence ?? ''}</p>${form}`
-    : html`<p>There is nothing to decide any
-      more.</p>${sendingNow(facts, { ...frame, approveOwn: project.approveOwn })}`
+    : html`<p>There is nothing to decide any more.</p>${sendingNow(facts, frame)}`
   return {
     title: isOffered ? `${title} of ${frame.project}` : 'Nothing to decide',
     section: 'Write-backs',
@@ -92,7 +86,7 @@ async function confirmSending(
 }
 
 export async function showConfirmation(request: ScreenRequest): Promise<ConsolePage | null> {
-  const { reads, warehouse, project, frame, all, query } = request
+  const { reads, project, frame, all, query } = request
   const decision = query('decision')
   const target = isDecision(decision) ? targetOf(all, decision) : null
   if (!isDecision(decision) || target === null) return null
@@ -100,13 +94,9 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   const { batch, ids, would } = target
   const filter = await filterOf(reads.reviews, project, decision, target)
   const only = operations.find((operation) => operation === query('only')) ?? null
-  const after = Number(digitsOf(query('after')) ?? 0)
-  const selection = await readSelection(warehouse, project, filter, {
-    limit: rowsShown,
-    only,
-    after,
-  })
-  const { named, counts, takesMs, batch: whole } = selection
+  const after = placeIn(query('after'))
+  const selection = await readSelection(request, filter, rowsPerPage + 1, { only, after })
+  const { named, counts, batch: whole } = selection
   const { count, digest } = named
   const { queued = 0, sending = 0 } = whole?.counts ?? {}
   // Rows are leaving meanwhile, so the digest cannot name them.
@@ -118,35 +108,27 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   const subject = subjectOf(selection, ids)
   const role = frame.viewer && missingRole(frame.viewer, decision, subject)
   if (role !== null) {
-    const content = html`<p class="problem">This needs the role ${role}.</p><p><a class="button"
-      href="${back}">Back</a></p>`
-    return { title: 'Not allowed', section: 'Write-backs', content }
+    const content = html`<p class="problem">This needs the role ${role}.</p>`
+    return answerPage('Not allowed', content, back, 'Back')
   }
-  const asItIs = () => showNow({ outbox: request.outbox, warehouse }, project, { id: batch, frame })
-  if (isWithheld(decision, { ...frame, approveOwn: project.approveOwn }, subject)) {
+  if (isWithheld(decision, frame, subject)) {
     const content = html`<p class="problem">Nobody approves what they queued themselves, or sends it
       again where it may have arrived (approve_own: off).</p>
-${await asItIs()}<p><a class="button" href="${back}">Back</a></p>`
-    return { title: 'Not allowed', section: 'Write-backs', content }
+${await showNow(request, batch)}`
+    return answerPage('Not allowed', content, back, 'Back')
   }
   if (count === 0 || (decision === 'approve' && (whole?.stoppedAt ?? null) !== null)) {
     const content = html`<p>There is nothing to decide: no row of it is in a state that this would
-      change.</p>${await asItIs()}<p><a class="button" href="${back}">Back</a></p>`
-    return { title: 'Nothing to decide', section: 'Write-backs', content }
+      change.</p>${await showNow(request, batch)}`
+    return answerPage('Nothing to decide', content, back, 'Back')
   }
-  const fields = hiddenFields({
-    decision,
-    ...(batch === null ? {} : { batch }),
-    ...(ids === null ? {} : { id: ids }),
-    ...(would === null ? {} : { would }),
-    ...(isMoving ? {} : { digest }),
-  })
+  const fields = hiddenFields({ decision, batch, id: ids, would, digest: isMoving ? null : digest })
   const [single, ...more] = decision === 'retry' ? (ids ?? []) : []
   const candidates =
     single === undefined || more.length > 0 ? [] : await request.outbox.readCandidates(single)
   const again =
-    decision === 'retry' ? arrivedBefore(selection.mayHaveArrived, project.approveOwn) : []
-  const said = [...again, ...consequences(decision, counts, takesMs, project.approveGraceMs)]
+    decision === 'retry' ? arrivedBefore(selection.mayHaveArrived, frame.approveOwn) : []
+  const said = [...again, ...consequences(decision, selection, project)]
   const number = html`<label>Write the number of write-backs, ${formatCount(count)}${
     kinds === 1 ? nothing : html` (${operationsText(counts)})`
   }
@@ -169,7 +151,7 @@ ${count > typedOver ? number : nothing}
 <div class="actions"><button type="submit"
   class="${rankOf(decision) ?? 'primary'}">${title}</button><a class="button"
   href="${back}">Back</a></div>
-<p class="faint">${isMoving ? 'Rows are leaving at this moment: what has left by then stays.' : exactly}</p></form>
+<p class="faint">${isMoving ? 'Rows may leave before that: what has left by then stays.' : exactly}</p></form>
 ${rows({ decision, target, only, selection: visibleTo(frame, selection), review }, frame)}`
   return { title, section: 'Write-backs', content }
 }
@@ -188,7 +170,7 @@ function arrivedBefore(count: number, approveOwn: boolean): readonly string[] {
     : [`${which} Nobody sends their own again (approve_own: off).`, looks]
 }
 
-type Review = NonNullable<Awaited<ReturnType<ConsoleReads['reviews']['ofBatch']>>>
+type Review = NonNullable<Awaited<ReturnType<ScreenRequest['reads']['reviews']['ofBatch']>>>
 
 /**
  * What the rows of the batch would do that have not left: as its page says. Null: it is still being
@@ -245,17 +227,16 @@ function rows(
     to: confirmAddress(frame, decision, target, { only: operation }),
     isChosen: operation === only,
   }))
-  const after = entries.length < rowsShown ? null : String(entries.at(-1)?.seq ?? '')
+  const { rows, next: after } = toPage(entries, rowsPerPage, ({ seq }) => seq)
   const next = after === null ? null : confirmAddress(frame, decision, target, { only, after })
-  const content = html`${present.length > 1 ? choices('Kinds of write-backs', kinds) : nothing}${entryTable(entries, review, frame)}${older(next, 'Next rows')}`
+  const content = html`${present.length > 1 ? choices('Kinds of write-backs', kinds) : nothing}${selectionTable(rows, review, frame)}${older(next, 'Next rows')}`
   return section('What it is about', content)
 }
 
 function consequences(
   decision: DecisionName,
-  counts: Selection['counts'],
-  takesMs: Ms,
-  graceMs: Ms,
+  { counts, takesMs }: Selection,
+  { approveGraceMs }: ScreenRequest['project'],
 ): readonly (string | Html)[] {
   if (decision === 'cancel')
     return [
@@ -276,9 +257,9 @@ function consequences(
   const begins =
     decision !== 'approve'
       ? 'Sending begins at once.'
-      : graceMs === 0
+      : approveGraceMs === 0
         ? 'Sending begins at once, as no grace is configured.'
-        : `Nothing leaves for ${spanText(graceMs)} after that, and until then you can undo it.`
+        : `Nothing leaves for ${spanText(approveGraceMs)} after that, and until then you can undo it.`
   const seen = 'The mirror as it is now counts as what you saw, so look at the conversations first.'
   return [
     ...toCustomers.map((it) => html`<b>${named(it)} ${goes(it)}</b> and cannot be taken back.`),
@@ -291,7 +272,7 @@ function consequences(
   ]
 }
 
-function entryTable(
+function selectionTable(
   entries: Selection['entries'],
   review: Review | null,
   frame: ProjectFrame,
@@ -300,29 +281,17 @@ function entryTable(
   return table(
     'The write-backs that this is about',
     ['What', 'About', 'What is sent', review === null ? 'Status' : 'Effect'],
-    entries.map(
-      ({
-        id,
-        operation,
-        visitorName,
-        conversationId,
-        visitorId,
-        lastWords,
-        payload,
-        foundBy,
-        status,
-        ...terms
-      }) => {
-        const effect = reviewed.get(id)
-        return [
-          linkTo(frame, 'writebacks', id, operationTypes[operation].words[0]),
-          html`${visitorLink(frame, { conversationId, visitorId }, foreignText(visitorName ?? conversationId ?? visitorId))}${foundText(foundBy)}${quoted(lastWords)}`,
-          // The effect names its conditions.
-          html`${payloadText(payload)}${effect === undefined ? describeTerms(terms).map(smallPrint) : nothing}`,
-          effect === undefined ? statusWords[status].word : effectText(effect),
-        ]
-      },
-    ),
+    entries.map((entry) => {
+      const { id, payload, status } = entry
+      const effect = reviewed.get(id)
+      return [
+        entryCells.What(entry, frame),
+        aboutCell(entry, frame),
+        // The effect names its conditions.
+        html`${payloadText(payload)}${effect === undefined ? describeTerms(entry).map(smallPrint) : nothing}`,
+        effect === undefined ? statusWords[status].word : effectText(effect),
+      ]
+    }),
     'No row follows.',
   )
 }

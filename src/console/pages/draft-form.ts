@@ -103,7 +103,19 @@ export function describeUnfilled({ kind, content }: Draft): string | null {
   return `The text still has ${found}, which the visitor would see: replace it.`
 }
 
-/** `joined`: the batch in which the draft is that was just made. */
+/** `joined`: the batch in which the draft is that was just made; null: none was. */
+export function draftedNote(joined: string | null, effect: string, frame: ProjectFrame): Html {
+  if (joined === null) return nothing
+  return html`<p class="fine" role="status">Added to
+    ${linkTo(frame, 'batches', joined, draftsTitle(frame))}: ${effect} before it is approved.</p>`
+}
+
+export function problemNote(problem: DraftProblem | null): Html {
+  if (problem === null) return nothing
+  return html`<p class="problem" role="alert">Nothing was queued. ${foreignText(problem.text)}</p>`
+}
+
+/** `joined`: see `draftedNote`. */
 export function draftForm(
   { id, visitorId, handledAt, messages }: ConversationData,
   given: {
@@ -133,19 +145,7 @@ export function draftForm(
     key: randomUUID(),
     expect: messages.findLast(({ isDeleted }) => !isDeleted)?.id ?? '',
   })
-  const form = html`${
-    joined === null
-      ? nothing
-      : html`<p class="fine" role="status">Added to
-    ${linkTo(frame, 'batches', joined, draftsTitle(frame))}: nobody receives it before it is
-    approved.</p>`
-  }
-${
-  problem === null
-    ? nothing
-    : html`<p class="problem" role="alert">Nothing was queued.
-  ${foreignText(problem.text)}</p>`
-}
+  const form = html`${draftedNote(joined, 'nobody receives it', frame)}${problemNote(problem)}
 <form method="post" action="${addressOf(frame, 'conversations', id)}" class="stacked write" ${attribute('data-write', true)}>${hidden}
 <fieldset class="choices"><legend>Kind of draft</legend>${kinds.map(choice)}</fieldset>
 ${textChoices(id, texts, frame)}

@@ -11,69 +11,74 @@ import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, linkTo, section, table } from '../blocks.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
+import type { ConsoleProject } from '../project.ts'
 import { downloadLinks } from '../table-file.ts'
 import { foreignText, shortened } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
+import { answerPage } from './decided.ts'
 
-export type ImportView = {
-  readonly title: string
-  readonly note: string
-  readonly allowDuplicates: boolean
-  readonly ignoreColumns: boolean
-  /** The names of the texts of the project. */
-  readonly texts: readonly string[]
+/** What a person has written into the form. */
+export type ImportForm = Readonly<Record<'title' | 'note', string>> & {
   /** The sender of replies that name none. */
   readonly senderName: string
+  readonly allowDuplicates: boolean
+  readonly ignoreColumns: boolean
   /** What was said that columns mean, by the key of the header. */
   readonly columns: ColumnMap
-  /** Null: no file has been sent yet. */
-  readonly rejected: RejectedImport | null
-  /** Why the file could not be read; null = it could. */
-  readonly problem: string | null
+}
+
+const emptyForm: ImportForm = {
+  title: '',
+  note: '',
+  senderName: '',
+  allowDuplicates: false,
+  ignoreColumns: false,
+  columns: {},
+}
+
+/** Why nothing was queued. */
+export type ImportProblem = {
+  readonly rejected?: RejectedImport
+  /** Why the file could not be read. */
+  readonly problem?: string
   /** Where the rows with mistakes can be had. */
-  readonly mistakesAddress: string | null
-  /** The file whose columns the person has to name, and its key. */
-  readonly unnamed: { readonly key: string; readonly columns: readonly NamedColumn[] } | null
+  readonly mistakesAddress?: string | null
+  readonly unnamed?: UnnamedColumns | null
 }
 
-type NamedColumn = Readonly<Record<'title' | 'key' | 'example', string>> & {
-  readonly meaning: string | null
+/** The columns of a file that the person has to name, and its key. */
+type UnnamedColumns = {
+  readonly key: string
+  readonly columns: readonly (Readonly<Record<'title' | 'key' | 'example', string>> & {
+    readonly meaning: string | null
+  })[]
 }
 
-export function importPage(given: Partial<ImportView>, frame: ProjectFrame): ConsolePage {
-  const view: ImportView = {
-    title: '',
-    note: '',
-    allowDuplicates: false,
-    ignoreColumns: false,
-    texts: [],
-    senderName: '',
-    columns: {},
-    rejected: null,
-    problem: null,
-    mistakesAddress: null,
-    unnamed: null,
-    ...given,
-  }
-  const { rejected, problem } = view
+export function importPage(
+  { replies }: Pick<ConsoleProject, 'replies'>,
+  frame: ProjectFrame,
+  form: ImportForm = emptyForm,
+  { rejected, problem, mistakesAddress = null, unnamed = null }: ImportProblem = {},
+): ConsolePage {
   const whole = html`<p>A workbook (.xlsx), CSV or JSON Lines, one write-back a row. Nothing of it is sent: all rows become drafts, or none if one has a mistake. An approver decides after
     that.</p>
-${form(view, frame)}`
+${fileForm(form, unnamed === null, frame)}`
   const content = html`${
-    problem === null
+    problem === undefined
       ? nothing
       : html`<p class="problem">Nothing was queued:
     ${foreignText(problem)}</p>`
   }
-${rejected === null ? nothing : rejection(rejected, view, frame)}
-${view.unnamed === null ? whole : html`${section('What its columns are', columnForm(view.unnamed, view, frame))}${section('Another file', whole)}`}
-${section('The columns', columnTable(view.texts, frame))}`
+${rejected === undefined ? nothing : rejection(rejected, mistakesAddress, frame)}
+${unnamed === null ? whole : html`${section('What its columns are', columnForm(unnamed, form, frame))}${section('Another file', whole)}`}
+${section('The columns', columnTable(Object.keys(replies), frame))}`
   return { title: 'Import a file', section: 'Write-backs', content }
 }
 
 /** The file comes last: what is written above it is then known when it is read. */
-function form(
-  { title, note, allowDuplicates, ignoreColumns, senderName, columns, unnamed }: ImportView,
+function fileForm(
+  { title, note, allowDuplicates, ignoreColumns, senderName, columns }: ImportForm,
+  isPrimary: boolean,
   frame: ProjectFrame,
 ): Html {
   return html`<form method="post" action="${addressOf(frame, 'import')}"
@@ -93,14 +98,14 @@ ${hiddenFields({ columns: JSON.stringify(columns) })}
 <label>The file, of 20 MB at most
 <input type="file" name="file" accept=".xlsx,.csv,.jsonl,.ndjson,.json,.txt,.tsv,text/csv"
   ${attribute('required', true)}></label>
-<button type="submit" ${attribute('class', unnamed === null ? 'primary' : null)}>Import as
+<button type="submit" ${attribute('class', isPrimary ? 'primary' : null)}>Import as
   drafts</button></form>`
 }
 
 /** Without it the rows could mean anything, so each column that is not known must be said. */
 function columnForm(
-  { key, columns }: NonNullable<ImportView['unnamed']>,
-  { title, note, allowDuplicates, ignoreColumns, senderName }: ImportView,
+  { key, columns }: UnnamedColumns,
+  { title, note, allowDuplicates, ignoreColumns, senderName }: ImportForm,
   frame: ProjectFrame,
 ): Html {
   const yes = (is: boolean) => (is ? 'yes' : '')
@@ -119,7 +124,7 @@ function columnForm(
     (
       { title: header, key: name, meaning, example },
       n,
-    ) => html`<input type="hidden" name="header${String(n)}" value="${name}">
+    ) => html`${hiddenFields({ [`header${n}`]: name })}
 <label><span><b>${shortened(header, 60)}</b>${
       example === ''
         ? nothing
@@ -162,7 +167,7 @@ ${table(
 
 function rejection(
   rejected: RejectedImport,
-  { mistakesAddress }: ImportView,
+  mistakesAddress: string | null,
   frame: ProjectFrame,
 ): Html {
   if (rejected.outcome === 'imported before')
@@ -209,18 +214,9 @@ ${emptyNote(emptyRows)}${
     : html`<p class="problem">What differs from what
   was queued is not sent. To send it all the same, empty the column ref in these rows.</p>`
 }
-${notices.length === 0 ? nothing : section('What to look at', kindTable(notices, 'Rows to look at, the most frequent first'))}
-<p><a class="button" href="${to}">Show it</a></p>`
-  return {
-    title:
-      queued === 0
-        ? 'Nothing was queued'
-        : alreadyQueued === 0
-          ? 'Queued as drafts'
-          : 'Queued in part',
-    section: 'Write-backs',
-    content,
-  }
+${notices.length === 0 ? nothing : section('What to look at', kindTable(notices, 'Rows to look at, the most frequent first'))}`
+  const done = alreadyQueued === 0 ? 'Queued as drafts' : 'Queued in part'
+  return answerPage(queued === 0 ? 'Nothing was queued' : done, content, to)
 }
 
 /** Of a sheet: what is still to be answered is no mistake, but a reply that was forgotten is. */

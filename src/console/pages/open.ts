@@ -2,7 +2,15 @@
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { addressOf, choices, conversationCell, older, selectField, table } from '../blocks.ts'
+import {
+  addressOf,
+  choices,
+  conversationCell,
+  older,
+  section,
+  selectField,
+  table,
+} from '../blocks.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
 import {
@@ -14,7 +22,7 @@ import {
   openOrders,
   readOpen,
 } from '../sql/open-conversations.ts'
-import { downloadLinks, listFile, parseForm } from '../table-file.ts'
+import { downloadLinks, listFile, parseForm, readAllPages } from '../table-file.ts'
 import { foreignText, spanText, timeOf, todayOf } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
 import { pendingNote } from './conversations.ts'
@@ -67,12 +75,16 @@ export async function showOpen({
   const filter = parseFilter(query)
   const form = parseForm(query)
   if (form !== null) {
-    const nameOf = namesOf(await reads.agentsById({ project }))
-    const rows = toFileRows(reads.allOpen(project, filter), nameOf, frame)
+    const nameOf = namesOf(await reads.agentsById(project))
+    const whole = await reads.longDb(project)
+    const rows = readAllPages(async (after, limit) => {
+      const page = visibleTo(frame, await readOpen(whole, filter, after, frame.now, limit))
+      return { ...page, rows: page.rows.map((row) => ({ ...row, agentName: nameOf(row.agent) })) }
+    })
     return listFile(`open-${todayOf(frame)}`, fileFields, rows, form)
   }
   const [names, listed, counted] = await Promise.all([
-    reads.agentsById({ project }),
+    reads.agentsById(project),
     readOpen(db, filter, query('after'), frame.now),
     countOpen(db, frame.now),
   ])
@@ -87,13 +99,15 @@ export async function showOpen({
     to: to({ sort: name === 'age' ? null : name }),
     isChosen: name === filter.order,
   }))
-  const none = isKnown
+  const isCounted = isKnown || rows.length > 0
+  const none = isCounted
     ? 'No open conversation matches.'
     : 'What is open is known after the next sync.'
+  const count = pluralize(countOf(groups, filter), 'open conversation')
+  const list = openTable(rows, none, nameOf, frame)
   const content = html`<div class="period"><form action="${address}">${filterFields(groups, filter, nameOf)}<button
   type="submit">Show</button></form></div>${choices('Sorted by', orders)}
-<div class="title"><h2>${pluralize(countOf(groups, filter), 'open conversation')}</h2><span>${downloadLinks(to)}</span></div>
-${openTable(rows, none, nameOf, frame)}
+${isCounted ? section(count, list, downloadLinks(to)) : list}
 ${pending === 0 ? nothing : html`<p class="faint">${pendingNote(pending)}</p>`}
 ${older(next === null ? null : to({ after: next }), 'More')}`
   return { title: 'Open now', section: 'Open now', content }
@@ -109,8 +123,8 @@ function openTable(
   return table(
     'Open conversations',
     ['Visitor', '#Open for', '#Waits for', 'Last message', 'Assigned', 'Origin'],
-    rows.map(({ id, name, email, createdAt, waitingSince, lastAt, lastBy, agent, origin }) => [
-      conversationCell(frame, id, foreignText(name ?? email ?? id)),
+    rows.map(({ createdAt, waitingSince, lastAt, lastBy, agent, origin, ...row }) => [
+      conversationCell(frame, row),
       since(createdAt),
       since(waitingSince),
       html`${timeOf(lastAt, frame)}${lastBy === null ? nothing : ` by ${speakers[lastBy] ?? lastBy}`}`,
@@ -164,7 +178,7 @@ function filterFields(
     option(origin, origin, { origin }),
   )
   return [
-    ...(asked.sort === null ? [] : [hiddenFields({ sort: asked.sort })]),
+    hiddenFields({ sort: asked.sort }),
     selectField('Open for', 'older', ages, asked.older),
     selectField('Visitor', 'waiting', waiting, asked.waiting),
     selectField(
@@ -197,12 +211,3 @@ const fileFields = {
   likely_name: 'agentName',
   origin: 'origin',
 } as const
-
-async function* toFileRows(
-  all: AsyncIterable<readonly OpenConversation[]>,
-  nameOf: NameOf,
-  frame: ProjectFrame,
-) {
-  for await (const rows of all)
-    yield visibleTo(frame, rows).map((row) => ({ ...row, agentName: nameOf(row.agent) }))
-}

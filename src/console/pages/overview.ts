@@ -5,6 +5,7 @@
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, html, nothing } from '../../values/html.ts'
+import { errorText } from '../../values/user-error.ts'
 import { holdingSentences } from '../batch-state.ts'
 import { addressOf, icon, livePart, type Sentence, section, sentences } from '../blocks.ts'
 import { type StreamState, streamStateOf } from '../core/stream-state.ts'
@@ -18,7 +19,11 @@ import { streamTable, streamTitle } from './streams.ts'
 import { type PresentNumbers, weekSection } from './week.ts'
 
 export async function showOverview({ reads, project, frame }: ScreenRequest): Promise<ConsolePage> {
-  const [data, week] = await Promise.all([reads.overview(project), reads.week(project)])
+  const [data, week] = await Promise.all([
+    reads.overview(project),
+    // The rest is there all the same.
+    reads.week(project).catch(errorText),
+  ])
   const link = (name: string, page: string) => html`<a href="${addressOf(frame, page)}">${name}</a>`
   const decisions = decisionSentences(data, frame)
   const states = healthSentences(data, frame)

@@ -108,7 +108,7 @@ function shown(view: View, { rows, total, days }: TableNumbers, order: Order): H
 ${section(
   'Numbers',
   rowTable(view, sortRows(rows, order, table.key), order),
-  html`<div>${downloadLinks(download)}</div>`,
+  downloadLinks(download),
 )}`
 }
 

@@ -3,6 +3,7 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount, formatDuration } from '../../values/format.ts'
 import { type Html, html } from '../../values/html.ts'
 import { addressOf, choices, facts, linkTo, older, section, table } from '../blocks.ts'
+import { rowsPerPage, toPage } from '../core/list-page.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { listRuns, type RunRow, readRun } from '../sql/runs.ts'
@@ -45,19 +46,17 @@ export function runTable(
   )
 }
 
-const rowsPerPage = 50
-
 export async function showRuns({ db, frame, query }: ScreenRequest): Promise<ConsolePage> {
   const outcome = query('outcome')
-  const runs = await listRuns(db, outcome, query('before'), rowsPerPage)
-  const next = runs.length < rowsPerPage ? null : (runs.at(-1)?.id ?? null)
+  const found = await listRuns(db, outcome, query('before'), rowsPerPage + 1)
+  const { rows, next } = toPage(found, rowsPerPage, ({ id }) => id)
   const address = addressOf(frame, 'runs')
   const filters = [null, ...Object.keys(outcomeWords)].map((value) => ({
     label: value === null ? 'All' : (outcomeWords[value] ?? value),
     to: withQuery(address, { outcome: value }),
     isChosen: value === outcome,
   }))
-  const content = html`${choices('Outcome', filters)}${runTable(runs, frame, outcome === null ? undefined : 'There is no such run.')}
+  const content = html`${choices('Outcome', filters)}${runTable(rows, frame, outcome === null ? undefined : 'There is no such run.')}
 ${older(next === null ? null : withQuery(address, { outcome, before: next }))}`
   return { title: 'Runs', section: 'Runs', content }
 }

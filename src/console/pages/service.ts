@@ -36,10 +36,8 @@ export async function showService({ db, frame }: ScreenRequest): Promise<Console
   return { title: 'Service', section: 'Service', content }
 }
 
-type Describe = (value: string, parameter: string) => string
-
 /** By the name of the fact without its stream; `*`: the parameter that it is about. */
-const descriptions: Readonly<Record<string, Describe>> = {
+const descriptions: Readonly<Record<string, (value: string, parameter: string) => string>> = {
   order: (order) => `Its rows come ${order.replace('unknown way', 'in an unknown direction')}.`,
   pages: (end) => `Without a bound, the ${end.replace(' first', ' rows come first')}.`,
   '*_pages': (end, parameter) =>

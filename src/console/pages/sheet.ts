@@ -6,7 +6,7 @@ import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf } from '../blocks.ts'
 import type { ProjectFrame } from '../frame.ts'
 import type { FileAnswer, ScreenRequest } from '../screen.ts'
-import type { SheetList } from '../sql/reply-sheet.ts'
+import { replySheet, type SheetList } from '../sql/reply-sheet.ts'
 import { downloadLinks, parseForm, toFile } from '../table-file.ts'
 import { todayOf } from '../text.ts'
 import { whyNoDraft } from './draft-form.ts'
@@ -39,7 +39,7 @@ export async function showSheet({
     return toFile('template', openWith(sheetTemplate.names), [sheetTemplate.rows], form)
   if (frame.viewer?.hidesMessages === true) return null
   const list = parseList(query)
-  const rows = await reads.sheet(project, list)
+  const rows = replySheet(await reads.longDb(project), list, project, frame.now)
   const columns = downloadedColumns(project.replies)
   return toFile(`${list.kind}-${todayOf(frame)}`, openWith(columns), rows, form)
 }
@@ -56,5 +56,5 @@ export function sheetLink(
     whyNoDraft(frame) === null
       ? html`<a class="button" href="${addressOf(frame, 'import')}">Import the answers…</a>`
       : nothing
-  return html`<div class="actions"><span>${downloadLinks(address, 'Download all to answer')}</span>${back}</div>`
+  return html`<div class="actions">${downloadLinks(address, 'Download all to answer')}${back}</div>`
 }

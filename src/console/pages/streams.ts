@@ -152,7 +152,7 @@ ${fields}`
   return { title: 'Schema', section: 'Schema', content }
 }
 
-const words: Readonly<Record<StreamState, Omit<Word, 'sentence'>>> = {
+const words: Readonly<Record<StreamState, Word>> = {
   fresh: { word: 'fresh', icon: 'fine' },
   running: { word: 'being read', icon: 'clock' },
   late: { word: 'late', icon: 'wrong' },

@@ -2,8 +2,8 @@
  * One visitor: whether anyone was answered twice, every write-back to this person, conversations,
  * calls, visits, and a form to correct the name or the address.
  */
-import { operationTypes } from '../../outbox/core/operations.ts'
-import { describeRequest } from '../../outbox/core/review/labels.ts'
+
+import type { Cell } from '../../document/table.ts'
 import type { NamedEntry } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import type { ColumnRules } from '../../values/column-rules.ts'
@@ -20,11 +20,12 @@ import {
   smallPrint,
   table,
 } from '../blocks.ts'
+import { digitsOf, toPage } from '../core/list-page.ts'
 import { summarizeReplies } from '../core/reply-summary.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice } from '../period-blocks.ts'
 import { rulesOf, storedNote } from '../private-notes.ts'
-import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import { type ProjectRequest, type ScreenRequest, visibleTo } from '../screen.ts'
 import {
   maxListed,
   readShownEffects,
@@ -34,11 +35,11 @@ import {
   type VisitorCall,
   type VisitorData,
 } from '../sql/visitor.ts'
-import { ago, by, foreignText, shortened, spanText, timeOf } from '../text.ts'
-import { statusOf } from '../writeback-blocks.ts'
+import { by, foreignText, spanText, timeOf } from '../text.ts'
 import { type CorrectionForm, correctionForm } from './correction-form.ts'
-import { draftsTitle, whyNoDraft } from './draft-form.ts'
+import { draftedNote, whyNoDraft } from './draft-form.ts'
 import { sheetLink } from './sheet.ts'
+import { entryCells } from './writebacks.ts'
 
 /** Leads from a conversation to its visitor. */
 export async function findVisitor({ db, id, frame }: ScreenRequest) {
@@ -56,11 +57,8 @@ export async function showVisitor(request: ScreenRequest): Promise<ConsolePage |
   return visitorPage(request, { source: { why }, given: null, problem: null })
 }
 
-/** What the page is made of, for a request to look at it or to correct something. */
-type VisitorRequest = Pick<
-  ScreenRequest,
-  'db' | 'outbox' | 'reads' | 'project' | 'frame' | 'id' | 'query'
->
+/** To look at it, or to correct something. */
+type VisitorRequest = ProjectRequest & Pick<ScreenRequest, 'id' | 'query'>
 
 export async function visitorPage(
   request: VisitorRequest,
@@ -70,7 +68,7 @@ export async function visitorPage(
   const read = await readVisitor(db, id)
   const [sent, calls] = await Promise.all([
     readSent(request, read.conversationIds),
-    reads.calls({ project, visitor: id }),
+    reads.callsOf(project, id),
   ])
   const isKnown = read.row !== null || read.conversationIds.length + sent.all.length > 0
   if (!isKnown && (calls ?? []).length === 0) return null
@@ -95,7 +93,7 @@ ${knownFields(visitor, rules, frame)}${mayCorrect ? form : nothing}
 ${section('Write-backs to this visitor', html`${list}${next}`)}
 ${section('Conversations', conversations(visitor, frame))}
 ${section('Calls', calls === null ? countingNotice(address) : callTable(calls, frame))}
-${section('Visits', visits(visitor, frame))}
+${section('Visits', visitTable(visitor, frame))}
 ${section('Activity', activityTable(visitor, frame))}`
   return { title: 'Visitor', section: 'Search', content }
 }
@@ -126,10 +124,7 @@ function offerToCorrect(
   const key = query('drafted')
   const joined = key === null ? null : (all.find(({ ref }) => ref === key)?.batchId ?? null)
   const to = withQuery(addressOf(frame, 'visitors', id), { correct: 'yes' })
-  const drafted = html`<p class="fine" role="status">Added to
-    ${linkTo(frame, 'batches', joined ?? '', draftsTitle(frame))}: nothing changes before it is
-    approved.</p>`
-  return html`<div id="correct">${joined === null ? nothing : drafted}<p class="actions"><a
+  return html`<div id="correct">${draftedNote(joined, 'nothing changes', frame)}<p class="actions"><a
     class="button" href="${to}#correct">Correct the name or the address…</a></p></div>`
 }
 
@@ -158,8 +153,8 @@ async function readSent(
     listedWritebacks + 1,
     ...(before === null ? [] : [Number(before)]),
   )
-  const all = await outbox.nameEntries(found.slice(0, listedWritebacks))
-  const last = found.length > listedWritebacks ? all.at(-1) : undefined
+  const { rows, next } = toPage(found, listedWritebacks, ({ seq }) => seq)
+  const all = await outbox.nameEntries(rows)
   const effects = await readShownEffects(db, all)
   const replies = all.filter(({ operation }) => operation === 'message')
   const inDoubt = await outbox.listInDoubt(replies.map((entry) => entry.id))
@@ -173,7 +168,7 @@ async function readSent(
       shownTimes: effects.get(entry.id)?.times ?? 0,
     })),
   )
-  return { all, effects, summary, older: last === undefined ? null : String(last.seq) }
+  return { all, effects, summary, older: next }
 }
 
 const columns = ['What', 'Asks for', 'Queued', 'Left', 'Status', 'What the mirror shows now']
@@ -191,17 +186,15 @@ function sentRow(
   frame: ProjectFrame,
 ): Html[] {
   const { approvedBy, attempts, sentAt, requestId } = entry
-  const why = entry.error ?? entry.reason
+  const hasWhy = (entry.error ?? entry.reason) !== null
   return [
-    linkTo(frame, 'writebacks', entry.id, operationTypes[entry.operation].words[0]),
-    isStored
-      ? shortened(describeRequest({ ...entry, payload: entry.payload ?? {} }), 140)
-      : html`<span class="faint">not stored</span>`,
-    html`${ago(entry.createdAt, frame)}${by(entry.createdBy)}${approvedBy === null ? nothing : smallPrint(html`approved${by(approvedBy)}`)}`,
+    entryCells.What(entry, frame),
+    isStored ? entryCells['Asks for'](entry) : html`<span class="faint">not stored</span>`,
+    html`${entryCells.Queued(entry, frame)}${approvedBy === null ? nothing : smallPrint(html`approved${by(approvedBy)}`)}`,
     attempts === 0
       ? foreignText(null)
       : html`${timeOf(sentAt, frame)}${attempts === 1 ? nothing : ` (${pluralize(attempts, 'attempt')})`}${requestId === null ? nothing : smallPrint(html`request ${foreignText(requestId)}`)}`,
-    html`${statusOf(entry.status, frame)}${why === null ? nothing : smallPrint(shortened(why, 140))}`,
+    html`${entryCells.Status(entry, frame)}${hasWhy ? smallPrint(entryCells.Why(entry)) : nothing}`,
     effectOf(entry, effect, visitor, frame),
   ]
 }
@@ -228,15 +221,6 @@ function effectOf(
   return html`${message}, ${timeOf(effect.at, frame)}${effect.isDeleted ? ', deleted since' : ''}${words}`
 }
 
-function activityTable({ activity }: VisitorData, frame: ProjectFrame): Html {
-  return table(
-    'Activity, the newest first',
-    ['When', 'What'],
-    activity.map(({ at, text }) => [timeOf(at, frame), foreignText(text)]),
-    'No activity is known.',
-  )
-}
-
 function conversations(
   { id: visitor, conversations: rows, conversationIds }: VisitorData,
   frame: ProjectFrame,
@@ -253,45 +237,46 @@ function conversations(
     'There are no conversations.',
   )
   const sheet = rows.length === 0 ? nothing : sheetLink({ visitor }, frame)
-  return html`${sheet}${list}${andMore(rows.length, conversationIds.length)}`
+  const more = conversationIds.length - rows.length
+  const others = html`<p class="faint">And ${formatCount(more)} older ones.</p>`
+  return html`${sheet}${list}${more <= 0 ? nothing : others}`
 }
 
-function andMore(shown: number, all: number): Html {
-  return all <= shown
-    ? nothing
-    : html`<p class="faint">And ${formatCount(all - shown)} older ones.</p>`
-}
-
-function callTable(calls: readonly VisitorCall[], frame: ProjectFrame): Html {
-  const list = table(
-    'Calls, the newest first',
-    ['When', '#Length', 'Direction', 'Outcome', 'Agent'],
-    calls.map(({ id, startedAt, seconds, direction, outcome, agent }) => [
-      startedAt === null ? foreignText(id) : timeOf(startedAt, frame),
-      seconds === null ? '–' : formatSeconds(seconds),
-      foreignText(direction),
-      foreignText(outcome),
-      foreignText(agent),
-    ]),
-    'No call is known to be of this visitor.',
-  )
-  return html`${list}${calls.length < maxListed ? nothing : newestOnly}`
+/** What it says of the visitor, the newest first. */
+function newest(
+  what: string,
+  columns: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  none: string,
+): Html {
+  const list = table(`${what}, the newest first`, columns, rows, none)
+  return html`${list}${rows.length < maxListed ? nothing : newestOnly}`
 }
 
 const newestOnly = html`<p class="faint">These are the newest ${String(maxListed)}.</p>`
 
-function visits({ visits: rows }: VisitorData, frame: ProjectFrame): Html {
-  const list = table(
-    'Visits, the newest first',
-    ['Began', '#Length', '#Entries', 'First page', 'Last page'],
-    rows.map(({ startedAt, seconds, entries, firstPage, lastPage }) => [
-      timeOf(startedAt, frame),
-      formatSeconds(seconds),
-      formatCount(entries),
-      foreignText(firstPage),
-      foreignText(lastPage),
-    ]),
-    'No visit is known.',
-  )
-  return html`${list}${rows.length < maxListed ? nothing : newestOnly}`
+function callTable(calls: readonly VisitorCall[], frame: ProjectFrame): Html {
+  const rows = calls.map(({ id, startedAt, seconds, direction, outcome, agent }) => [
+    startedAt === null ? foreignText(id) : timeOf(startedAt, frame),
+    seconds === null ? '–' : formatSeconds(seconds),
+    ...[direction, outcome, agent].map(foreignText),
+  ])
+  const columns = ['When', '#Length', 'Direction', 'Outcome', 'Agent']
+  return newest('Calls', columns, rows, 'No call is known to be of this visitor.')
+}
+
+function visitTable({ visits }: VisitorData, frame: ProjectFrame): Html {
+  const rows = visits.map(({ startedAt, seconds, entries, firstPage, lastPage }) => [
+    timeOf(startedAt, frame),
+    formatSeconds(seconds),
+    formatCount(entries),
+    ...[firstPage, lastPage].map(foreignText),
+  ])
+  const columns = ['Began', '#Length', '#Entries', 'First page', 'Last page']
+  return newest('Visits', columns, rows, 'No visit is known.')
+}
+
+function activityTable({ activity }: VisitorData, frame: ProjectFrame): Html {
+  const rows = activity.map(({ at, text }) => [timeOf(at, frame), foreignText(text)])
+  return newest('Activity', ['When', 'What'], rows, 'No activity is known.')
 }

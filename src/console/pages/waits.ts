@@ -1,13 +1,21 @@
 /** The waits of a period, the longest first, answered or not, and as a file. */
 import { formatSeconds, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { addressOf, choices, conversationCell, older, smallPrint, table } from '../blocks.ts'
+import {
+  addressOf,
+  choices,
+  conversationCell,
+  older,
+  section,
+  smallPrint,
+  table,
+} from '../blocks.ts'
 import { choosePeriod, keepPeriod } from '../core/period.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice, daySpans, periodForm } from '../period-blocks.ts'
 import { type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
-import { type ListedWait, waitEnds } from '../sql/waits.ts'
-import { downloadLinks, listFile, parseForm } from '../table-file.ts'
+import { type ListedWait, readWaits, waitEnds } from '../sql/waits.ts'
+import { downloadLinks, listFile, parseForm, readAllPages } from '../table-file.ts'
 import { foreignText, timeOf, todayOf } from '../text.ts'
 
 const endWords: Readonly<Record<ListedWait['endedBy'], string>> = {
@@ -32,12 +40,15 @@ export async function showWaits({
     keepPeriod(address, period, { ended, ...more })
   const file = parseForm(query)
   if (file !== null) {
-    const rows = toFileRows(reads.allWaits(project, filter), frame)
+    const db = await reads.longDb(project)
+    const rows = readAllPages(async (after, limit) =>
+      visibleTo(frame, await readWaits(db, filter, after, frame.now, limit)),
+    )
     return listFile(`waits-${from}-${to}`, fileFields, rows, file)
   }
   const after = query('after')
   const [data, agents] = await Promise.all([
-    reads.waits({ project, filter, after }),
+    reads.waits(project, filter, after),
     reads.agentNames(project, 'agents', period),
   ])
   const form = periodForm({
@@ -60,7 +71,11 @@ export async function showWaits({
 ${
   data === null
     ? countingNotice(at({ after }))
-    : html`<div class="title"><h2>${pluralize(data.total, 'wait')}</h2><span>${downloadLinks(at)}</span></div>${listOf(visibleTo(frame, data.rows), frame)}`
+    : section(
+        pluralize(data.total, 'wait'),
+        listOf(visibleTo(frame, data.rows), frame),
+        downloadLinks(at),
+      )
 }
 ${older(data?.next == null ? null : at({ after: data.next }), 'Shorter waits')}`
   return { title: 'Longest waits', section: 'Longest waits', content, kept: period.query }
@@ -71,14 +86,20 @@ function listOf(rows: readonly ListedWait[], frame: ProjectFrame): Html {
     'Waits, the longest first',
     ['Visitor', '#Waited', 'Asked', 'Ended', '#Until a human'],
     rows.map((row) => [
-      conversationCell(frame, row.id, foreignText(row.name ?? row.email ?? row.id)),
+      conversationCell(frame, row),
       html`${formatSeconds(row.seconds)}${row.endedBy === 'nobody' ? ' so far' : ''}`,
       timeOf(row.startedAt, frame),
       endText(row, frame),
-      row.humanSeconds === null ? '–' : formatSeconds(row.humanSeconds),
+      untilHuman(row),
     ]),
     'No wait of this period matches.',
   )
+}
+
+/** Also of a wait whose answer ends an earlier one, too, and counts for that. */
+function untilHuman({ endedBy, seconds, humanSeconds }: ListedWait): string {
+  const known = endedBy === 'human' ? seconds : humanSeconds
+  return known === null ? '–' : formatSeconds(known)
 }
 
 function endText(
@@ -106,8 +127,3 @@ const fileFields = {
   assigned_agent_id: 'agent',
   is_complete: 'isComplete',
 } as const
-
-async function* toFileRows(all: AsyncIterable<readonly ListedWait[]>, frame: ProjectFrame) {
-  for await (const rows of all)
-    yield visibleTo(frame, rows).map((row) => ({ ...row, isComplete: Boolean(row.isComplete) }))
-}

@@ -5,7 +5,7 @@ import { withQuery } from '../../values/address.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, section } from '../blocks.ts'
 import type { ProjectFrame } from '../frame.ts'
-import type { WeekData } from '../reads.ts'
+import type { ConsoleReads } from '../reads.ts'
 import { foreignText } from '../text.ts'
 
 /** At this moment, not at the end of a day. `more`: in words; null = nothing. */
@@ -68,15 +68,21 @@ const tiles: readonly Tile[] = [
   },
 ]
 
-export function weekSection(data: WeekData, present: PresentNumbers, frame: ProjectFrame): Html {
+/** `data` null: it is still being counted; a text: why it cannot be. */
+export function weekSection(
+  data: Awaited<ReturnType<ConsoleReads['week']>> | string,
+  present: PresentNumbers,
+  frame: ProjectFrame,
+): Html {
   const read = typeof data === 'string' ? null : (data?.report ?? null)
   const week = read?.period.whole == null ? null : read
-  const counting = html`The numbers of the last 7 days are being counted.
-    <a href="${addressOf(frame)}">Look again</a>`
-  const failed =
-    typeof data === 'string' ? html`They cannot be counted: ${foreignText(data)}` : null
   const missing =
-    data === null ? counting : (failed ?? 'The numbers of days follow the first sync.')
+    data === null
+      ? html`The numbers of the last 7 days are being counted.
+        <a href="${addressOf(frame)}">Look again</a>`
+      : typeof data === 'string'
+        ? html`They cannot be counted: ${foreignText(data)}`
+        : 'The numbers of days follow the first sync.'
   const list = html`<ul
     class="tiles">${tiles.map((tile) => tileOf(tile, week, present, frame))}</ul>`
   return section(
@@ -92,7 +98,7 @@ const aboutBefore = ['no period before', 'period before not whole', 'history bef
 function daysText({ period, uncertainties }: Report): string {
   const days =
     `${period.from} to ${period.to}, the last that are over and read to ` +
-    'their end, beside the 7 days before.'
+    'their end, beside the 7 days before. A late answer still changes a past median.'
   return [
     days,
     ...uncertainties.flatMap(({ what, text }) => (aboutBefore.includes(what) ? [text] : [])),

@@ -20,13 +20,12 @@ import { type MarkOf, thread } from './conversations.ts'
 import { payloadText } from './writebacks.ts'
 
 export async function showWriteback(request: ScreenRequest): Promise<ConsolePage | null> {
-  const { db, project, frame } = request
+  const { db, frame } = request
   const read = await readWithCandidates(request)
   if (read === null) return null
   const { found, unread } = read
   const { writeback, ...report } = visibleTo(frame, found.report)
-  const deciding = { ...frame, approveOwn: project.approveOwn }
-  const offered = offeredForWriteback(writeback, found.undoUntil, deciding, found.mayHaveArrived)
+  const offered = offeredForWriteback(writeback, found.undoUntil, frame, found.mayHaveArrived)
   const { digest } = found.named
   const conversation =
     writeback.conversationId === null

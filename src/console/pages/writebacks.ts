@@ -35,10 +35,11 @@ import {
   table,
   visitorLink,
 } from '../blocks.ts'
+import { placeIn, rowsPerPage, toPage } from '../core/list-page.ts'
 import { draftRole, offeredForSending } from '../core/permissions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { ReviewedRow } from '../reviews.ts'
-import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, exactText, foreignText, shortened } from '../text.ts'
 import {
   batchStateOf,
@@ -97,22 +98,21 @@ async function rowsWith(
   )
   const to =
     next === null ? null : withQuery(addressOf(frame, 'writebacks'), { status, after: next })
-  return html`<p class="faint">${statusWords[status].sentence}</p>${entryTable(entries, frame)}${older(to, 'Next')}`
+  return html`<p class="faint">${statusWords[status].sentence}</p>${queueTable(entries, frame)}${older(to, 'Next')}`
 }
 
 const batchesPerPage = 20
 
-async function batches({ outbox, warehouse, project, frame, query }: ScreenRequest): Promise<Html> {
+async function batches({ outbox, warehouse, frame, query }: ScreenRequest): Promise<Html> {
   const before = query('before')
   // Not by `requireBatch`, which compares a wrong name with all others; an address has whole ones.
   const from = before === null ? undefined : ((await outbox.findBatch(before)) ?? undefined)
   const found = await outbox.listBatches(batchesPerPage + 1, from)
-  const shown = found.slice(0, batchesPerPage)
-  const last = found.length > shown.length ? shown.at(-1) : undefined
+  const { rows, next } = toPage(found, batchesPerPage, ({ id }) => id)
   const list = table(
     'Batches, the newest first',
     ['Batch', 'State', '#Rows', 'Their statuses', 'Queued'],
-    shown.map((batch) => [
+    rows.map((batch) => [
       linkTo(frame, 'batches', batch.id, foreignText(batch.title ?? batch.id)),
       batchStateOf(batch, frame),
       batch.rows,
@@ -125,45 +125,73 @@ async function batches({ outbox, warehouse, project, frame, query }: ScreenReque
     frame.canDecide && frame.viewer !== null && hasRole(frame.viewer.role, draftRole)
   const importLink = html`<a class="button" href="${addressOf(frame, 'import')}">Import a file…</a>`
   const more = older(
-    last === undefined ? null : withQuery(addressOf(frame, 'writebacks'), { before: last.id }),
+    next === null ? null : withQuery(addressOf(frame, 'writebacks'), { before: next }),
   )
   const facts = await readSendingFacts(outbox, warehouse)
-  const offered = offeredForSending(facts, { ...frame, approveOwn: project.approveOwn })
+  const offered = offeredForSending(facts, frame)
   const buttons = decisionButtons(offered, { project: frame.project, about: {} })
   const aside = html`<div class="actions">${buttons}${mayImport ? importLink : nothing}</div>`
   const said = livePart('said', sentences(sendingSentences(facts, frame), frame))
   return html`${said}${livePart('batches', section('Batches', html`${list}${more}`, aside))}`
 }
 
-export const rowsPerPage = 50
-
 /** In the order of the queue. `after`: the `next` of the page before. */
 export async function listEntries(outbox: Outbox, filter: OutboxFilter, after: string | null) {
-  const entries = await outbox.list(filter, rowsPerPage, Number(digitsOf(after) ?? 0))
-  const next = entries.length < rowsPerPage ? null : String(entries.at(-1)?.seq ?? '')
-  return { entries: await outbox.nameEntries(entries), next }
+  const entries = await outbox.list(filter, rowsPerPage + 1, placeIn(after))
+  const { rows, next } = toPage(entries, rowsPerPage, ({ seq }) => seq)
+  return { entries: await outbox.nameEntries(rows), next }
 }
 
-export function entryTable(rows: readonly NamedEntry[], frame: ProjectFrame): Html {
-  return table(
-    'Write-backs, in the order of the queue',
-    ['What', 'About', 'Asks for', 'Status', 'Why'],
-    rows.map((entry) => [
-      linkTo(frame, 'writebacks', entry.id, operationTypes[entry.operation].words[0]),
-      visitorLink(
-        frame,
-        entry,
-        foreignText(entry.visitorName ?? entry.conversationId ?? entry.visitorId),
-      ),
-      shortened(describeRequest({ ...entry, payload: entry.payload ?? {} }), 140),
-      statusOf(entry.status, frame),
-      shortened(entry.error ?? entry.reason, 140),
-    ]),
-  )
+type EntryCell = (entry: NamedEntry, frame: ProjectFrame) => Html
+
+/** Of a write-back, by the titles of the columns. */
+export const entryCells = {
+  What: ({ id, operation }, frame) =>
+    linkTo(frame, 'writebacks', id, operationTypes[operation].words[0]),
+  About: (entry, frame) => aboutCell({ ...entry, foundBy: null, lastWords: null }, frame),
+  'Asks for': (entry) =>
+    shortened(describeRequest({ ...entry, payload: entry.payload ?? {} }), 140),
+  Queued: ({ createdAt, createdBy }, frame) => html`${ago(createdAt, frame)}${by(createdBy)}`,
+  Status: ({ status }, frame) => statusOf(status, frame),
+  Why: ({ error, reason }) => shortened(error ?? reason, 140),
+} as const satisfies Readonly<Record<string, EntryCell>>
+
+export function entryTable(
+  caption: string,
+  columns: readonly (keyof typeof entryCells)[],
+  rows: readonly NamedEntry[],
+  frame: ProjectFrame,
+): Html {
+  const cells = rows.map((entry) => columns.map((column) => entryCells[column](entry, frame)))
+  return table(caption, columns, cells)
+}
+
+export function queueTable(rows: readonly NamedEntry[], frame: ProjectFrame): Html {
+  const columns = ['What', 'About', 'Asks for', 'Status', 'Why'] as const
+  return entryTable('Write-backs, in the order of the queue', columns, rows, frame)
+}
+
+type AboutEntry = Pick<
+  NamedEntry,
+  'conversationId' | 'visitorId' | 'visitorName' | 'foundBy' | 'lastWords'
+>
+
+/**
+ * Where nobody has named the conversation, an approver judges whether it is the right one: by how
+ * it was found, and by the last words of the visitor.
+ */
+export function aboutCell(
+  { visitorName, foundBy, lastWords, ...target }: AboutEntry,
+  frame: ProjectFrame,
+): Html {
+  const name = foreignText(visitorName ?? target.conversationId ?? target.visitorId)
+  const found = foundBy === null ? nothing : smallPrint(html`found by ${foreignText(foundBy)}`)
+  const words = lastWords === null ? nothing : smallPrint(html`“${shortened(lastWords, 80)}”`)
+  return html`${visitorLink(frame, target, name)}${found}${words}`
 }
 
 /** `payload`: what it would send. */
-type RowToPick = ReviewedRow & Pick<NamedEntry, 'payload' | 'foundBy'>
+type RowToPick = ReviewedRow & AboutEntry & Pick<NamedEntry, 'payload'>
 
 type Picking = {
   readonly batch: string
@@ -209,39 +237,20 @@ ${content}
   rows:</span>${buttons('these')}</div></form>${allOf}`
 }
 
-/** Nobody has named the conversation, so an approver judges whether it is the right one. */
-export function foundText(foundBy: string | null): Html {
-  return foundBy === null ? nothing : smallPrint(html`found by ${foreignText(foundBy)}`)
-}
-
-function rowCells(
-  { position, outcome, lastWords, effect, payload, marks, ...row }: RowToPick,
-  frame: ProjectFrame,
-): Cell[] {
-  const action = html`<span class="faint">${reviewActions[row.action][0]}</span> `
+function rowCells(row: RowToPick, frame: ProjectFrame): Cell[] {
+  const { id, position, action, payload, marks } = row
+  const named = html`<span class="faint">${reviewActions[action][0]}</span> `
   return [
-    linkTo(frame, 'writebacks', row.id, String(position)),
-    html`${visitorLink(frame, targetsOf(row), foreignText(row.visitorName ?? row.target))}${foundText(row.foundBy)}${quoted(lastWords)}`,
-    html`${payload?.handled === undefined ? action : nothing}${payloadText(payload)}${marks.map((mark) => html`<br><strong>${foreignText(mark)}</strong>`)}`,
-    effectText({ outcome, effect }),
+    linkTo(frame, 'writebacks', id, String(position)),
+    aboutCell(row, frame),
+    html`${payload?.handled === undefined ? named : nothing}${payloadText(payload)}${marks.map((mark) => html`<br><strong>${foreignText(mark)}</strong>`)}`,
+    effectText(row),
   ]
-}
-
-function targetsOf({ action, target }: Pick<ReviewedRow, 'action' | 'target'>) {
-  const isVisitor = action === 'correct_visitor' || action === 'add_note'
-  return isVisitor
-    ? { conversationId: null, visitorId: target }
-    : { conversationId: target, visitorId: null }
 }
 
 /** What a row would do. */
 export function effectText({ outcome, effect }: Pick<ReviewedRow, 'outcome' | 'effect'>): Html {
   return html`<span class="outcome ${outcome}">${outcomeLabels[outcome]}</span>${effect === '' || effect === null ? nothing : html`<br>${shortened(effect, 200)}`}`
-}
-
-/** The visitor's last words, below the name. */
-export function quoted(lastWords: string | null): Html {
-  return lastWords === null ? nothing : smallPrint(html`“${shortened(lastWords, 80)}”`)
 }
 
 /** Exactly what is sent: each field, with characters that nobody could see named. */

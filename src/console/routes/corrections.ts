@@ -5,12 +5,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { OutboxEntry } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
-import type { ProjectName } from '../../values/project.ts'
-import type { Values } from '../decisions.ts'
-import { correctedFields, type PresentFields, presentFields } from '../pages/correction-form.ts'
+import { type Corrected, correctedFields, presentFields } from '../pages/correction-form.ts'
 import type { DraftProblem } from '../pages/draft-form.ts'
 import { visitorPage } from '../pages/visitor.ts'
 import { rulesOf } from '../private-notes.ts'
+import type { Values } from '../screen.ts'
 import { readVisitor } from '../sql/visitor.ts'
 import {
   admitDraft,
@@ -23,12 +22,11 @@ import {
 import { type Site, valuesOf } from './site.ts'
 
 export function addCorrections(app: FastifyInstance, site: Site): void {
-  type Route = { Params: { project: ProjectName; id: string } }
-  app.post<Route>('/p/:project/visitors/:id', async (request, reply) => {
+  app.post<{ Params: { id: string } }>('/p/:project/visitors/:id', async (request, reply) => {
     const { id } = request.params
     const admitted = await admitDraft(request, reply, site, 'visitors')
     if (admitted === null) return reply
-    const { project, db, outbox, frame, address } = admitted
+    const { project, db, outbox, address } = admitted
     const posted = readForm(valuesOf(request.body))
     if (posted === null) return site.sendProblem(reply, 400, ...incompleteForm, address, project)
     const { key, given } = posted
@@ -41,17 +39,17 @@ export function addCorrections(app: FastifyInstance, site: Site): void {
     if (problem === null)
       return reply.redirect(`${withQuery(address, { drafted: key })}#correct`, 303)
     const query = () => null
-    const page = await visitorPage(
-      { db, outbox, reads: site.reads, project, frame, id, query },
-      { source: null, given, problem },
-    )
+    const page = await visitorPage({ ...admitted, id, query }, { source: null, given, problem })
     return page === null ? reply.callNotFound() : site.send(reply.code(422), page, project)
   })
 }
 
-type Texts = Readonly<Record<(typeof correctedFields)[number], string>>
 /** `seen`: what the page showed; empty = nothing, or a field that is not stored. */
-type PostedCorrection = { readonly key: string; readonly given: Texts; readonly seen: Texts }
+type PostedCorrection = {
+  readonly key: string
+  readonly given: Corrected
+  readonly seen: Corrected
+}
 
 /** Null: it is not a form of ours. */
 function readForm(values: Values): PostedCorrection | null {
@@ -65,7 +63,10 @@ function readForm(values: Values): PostedCorrection | null {
 }
 
 /** A field that is empty now, and was not, is cleared. */
-function changesOf({ given, seen }: PostedCorrection): Partial<Record<keyof Texts, string | null>> {
+function changesOf({
+  given,
+  seen,
+}: PostedCorrection): Partial<Record<keyof Corrected, string | null>> {
   const changed = correctedFields.filter((field) => given[field] !== seen[field])
   return Object.fromEntries(changed.map((field) => [field, given[field] || null]))
 }
@@ -73,7 +74,7 @@ function changesOf({ given, seen }: PostedCorrection): Partial<Record<keyof Text
 /** What the person could not have seen, or has not done. */
 function findProblem(
   posted: PostedCorrection,
-  present: PresentFields,
+  present: ReturnType<typeof presentFields>,
   queued: readonly OutboxEntry[],
 ): DraftProblem | null {
   // This form was sent before, so what it did is what it does.

@@ -5,12 +5,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { NamedEntry } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
-import type { ProjectName } from '../../values/project.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
-import type { Values } from '../decisions.ts'
+import { digitsOf } from '../core/list-page.ts'
 import { conversationPage, listWritebacksTo } from '../pages/conversations.ts'
 import { beginDraft, type Draft, describeUnfilled, draftKinds } from '../pages/draft-form.ts'
-import { digitsOf } from '../screen.ts'
+import type { Values } from '../screen.ts'
 import { type ConversationData, readConversation } from '../sql/conversations.ts'
 import {
   admitDraft,
@@ -34,8 +33,7 @@ type PostedDraft = Draft & {
 
 export function addDrafts(app: FastifyInstance, site: Site): void {
   const { send, sendProblem } = site
-  type Route = { Params: { project: ProjectName; id: string } }
-  app.post<Route>('/p/:project/conversations/:id', async (request, reply) => {
+  app.post<{ Params: { id: string } }>('/p/:project/conversations/:id', async (request, reply) => {
     const admitted = await admitDraft(request, reply, site, 'conversations')
     if (admitted === null) return reply
     const { project, db, frame, address } = admitted

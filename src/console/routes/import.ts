@@ -20,15 +20,14 @@ import type { ColumnMap } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { pluralize } from '../../values/format.ts'
 import { asJsonObject, tryParseJson } from '../../values/json.ts'
-import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { toSentences, UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
 import { draftRole } from '../core/permissions.ts'
 import { settingsOf } from '../decisions.ts'
-import { type ImportView, importedPage, importPage } from '../pages/import.ts'
+import { type ImportForm, type ImportProblem, importedPage, importPage } from '../pages/import.ts'
 import { fileTypes } from '../table-file.ts'
-import { type Site, valuesOf } from './site.ts'
+import { type OpenedToWrite, type Site, valuesOf } from './site.ts'
 
 const maxFileBytes = 20_000_000
 const maxNameLength = 200
@@ -37,39 +36,24 @@ const maxNameLength = 200
 const maxNamedColumns = 60
 
 export async function addImport(app: FastifyInstance, site: Site): Promise<void> {
-  const { now, requireRole, findProject } = site
+  const { now } = site
   const kept = createKeptFiles(now)
   await app.register(fastifyMultipart, {
     throwFileSizeLimit: true,
     limits: { fileSize: maxFileBytes, files: 1, fields: 10, fieldSize: 4000, parts: 12 },
   })
-  type Route = { Params: { project: ProjectName } }
-  /** Null: the answer has been sent. */
-  const open = async (request: FastifyRequest<Route>, reply: FastifyReply) => {
-    if (!(await requireRole(request, reply, draftRole))) return null
-    const [config, project, { viewer }] = [
-      site.config(),
-      await findProject(request.params.project),
-      request,
-    ]
-    if (viewer === null || project === null) reply.callNotFound()
-    else if (config === null) await reply.code(403).send('')
-    else return { config, project, viewer, frame: await site.projectFrame(viewer, project) }
-    return null
-  }
-  type Opened = NonNullable<Awaited<ReturnType<typeof open>>>
+  const open = (request: FastifyRequest, reply: FastifyReply) =>
+    site.openToWrite(request, reply, draftRole)
   const show = (
     reply: FastifyReply,
     status: 400 | 422,
-    view: Partial<ImportView>,
-    { frame, project }: Opened,
-  ) => {
-    const page = importPage({ ...view, texts: Object.keys(project.replies) }, frame)
-    return site.send(reply.code(status), page, project)
-  }
+    form: ImportForm,
+    why: ImportProblem,
+    { frame, project }: OpenedToWrite,
+  ) => site.send(reply.code(status), importPage(project, frame, form, why), project)
   const importFile = async (
     reply: FastifyReply,
-    opened: Opened,
+    opened: OpenedToWrite,
     form: ImportForm,
     file: KeptFile,
   ) => {
@@ -83,12 +67,14 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
       subject: count === 0 ? null : batch,
       detail: `${file.name}${alreadyQueued === 0 ? '' : ` · ${alreadyQueued} rows were queued before`}`,
     })
-    const findConversation = viewer.hidesMessages ? { findConversation: findsNobody } : {}
-    const options = { ...form, ...findConversation, createdBy: viewer.name, audit, now: now() }
-    const result = await importDrafts(config, settingsOf(config, project), file, options).catch(
-      toProblem,
-    )
-    if ('problem' in result) return show(reply, 422, { ...form, ...result }, opened)
+    const options = { createdBy: viewer.name, audit, now: now() }
+    const parse = viewer.hidesMessages ? { findConversation: findsNobody } : {}
+    const result = await importDrafts(config, settingsOf(config, project), file, {
+      ...options,
+      form,
+      parse,
+    }).catch(toProblem)
+    if ('problem' in result) return show(reply, 422, form, result, opened)
     const { report, mistakesFile, head } = result
     if ('alreadyQueued' in report) {
       const { batch, alreadyQueued, notices, emptyRows } = report
@@ -97,7 +83,7 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
         notices.some(({ override }) => override === null) || (alreadyQueued > 0 && batch === null)
       if (isToBeSeen) return site.send(reply, importedPage(report, frame), project)
       if (batch === null)
-        return show(reply, 422, { ...form, problem: nothingWritten(emptyRows) }, opened)
+        return show(reply, 422, form, { problem: nothingWritten(emptyRows) }, opened)
       const empty = emptyRows === 0 ? null : String(emptyRows)
       return reply.redirect(withQuery(addressOf(frame, 'batches', batch), { empty }), 303)
     }
@@ -108,24 +94,24 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
         ? { key: kept.add(viewer.name, file), columns: head }
         : null
     const mistakesAddress = key && addressOf(frame, 'import', 'mistakes', key)
-    return show(reply, 422, { ...form, rejected: report, mistakesAddress, unnamed }, opened)
+    return show(reply, 422, form, { rejected: report, mistakesAddress, unnamed }, opened)
   }
-  app.post<Route>('/p/:project/import', async (request, reply) => {
+  app.post('/p/:project/import', async (request, reply) => {
     const opened = await open(request, reply)
     if (opened === null) return reply
     const part = await readPart(request)
     const form = readForm(textsOf(part?.fields))
     if (part === undefined || part.filename === '')
-      return show(reply, 400, { ...form, problem: 'choose a file' }, opened)
+      return show(reply, 400, form, { problem: 'choose a file' }, opened)
     const bytes = await wholeFile(part.file).catch(toProblem)
-    if ('problem' in bytes) return show(reply, 422, { ...form, ...bytes }, opened)
+    if ('problem' in bytes) return show(reply, 422, form, bytes, opened)
     return importFile(reply, opened, form, {
       name: withoutControls(part.filename).slice(0, maxNameLength),
       bytes,
     })
   })
   /** The same file, when a person has said what its columns mean. */
-  app.post<Route & { Params: { key: string } }>(
+  app.post<{ Params: { key: string } }>(
     '/p/:project/import/columns/:key',
     async (request, reply) => {
       const opened = await open(request, reply)
@@ -135,14 +121,14 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
       const file = kept.find(opened.viewer.name, request.params.key)
       const problem = 'the file is no longer kept here; choose it again'
       return file === null
-        ? show(reply, 422, { ...form, problem }, opened)
+        ? show(reply, 422, form, { problem }, opened)
         : importFile(reply, opened, form, file)
     },
   )
   app.get<{ Params: { key: string } }>(
     '/p/:project/import/mistakes/:key',
     async (request, reply) => {
-      if (!(await requireRole(request, reply, draftRole))) return reply
+      if (!(await site.requireRole(request, reply, draftRole))) return reply
       const file = kept.find(request.viewer?.name ?? '', request.params.key)
       if (file === null) return reply.callNotFound()
       return reply
@@ -178,10 +164,10 @@ const findsNobody = () => ({
   ),
 })
 
-type ImportForm = ReturnType<typeof readForm>
-type DraftOptions = ImportForm &
-  Pick<ImportOptions, 'createdBy' | 'audit' | 'now'> &
-  Pick<SheetOptions, 'findConversation'>
+type DraftOptions = Pick<ImportOptions, 'createdBy' | 'audit' | 'now'> & {
+  readonly form: ImportForm
+  readonly parse: Pick<SheetOptions, 'findConversation'>
+}
 
 /**
  * Always as drafts, which send nothing. `mistakesFile`: the rows with mistakes, as a workbook if the
@@ -191,28 +177,28 @@ async function importDrafts(
   config: Config,
   project: ProjectConfig,
   { name, bytes }: KeptFile,
-  { title, note, ignoreColumns, columns, senderName, findConversation, ...options }: DraftOptions,
+  { form, parse, ...options }: DraftOptions,
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'deskmirror-import-'))
   try {
     const mistakesName = `mistakes.${isWorkbook(bytes) ? 'xlsx' : 'csv'}`
     const mistakesPath = join(folder, mistakesName)
-    const sender = senderName === '' ? {} : { senderName }
-    const find = findConversation === undefined ? {} : { findConversation }
-    const parse = {
+    const { columns, senderName, allowDuplicates } = form
+    const asked = {
+      ...parse,
       columns,
-      ...sender,
-      ...find,
-      ...(ignoreColumns ? { ignoreColumns: 'all' as const } : {}),
+      ...(senderName === '' ? {} : { senderName }),
+      ...(form.ignoreColumns ? { ignoreColumns: 'all' as const } : {}),
     }
-    const texts = { title: title === '' ? null : title, note: note === '' ? null : note }
     const common = {
       ...options,
-      ...texts,
       ...asDrafts,
+      allowDuplicates,
+      title: form.title || null,
+      note: form.note || null,
       mistakesTarget: { path: mistakesPath, overwrite: false, kept: [] },
     }
-    const source = () => ({ source: Readable.from([bytes]), name, parse })
+    const source = () => ({ source: Readable.from([bytes]), name, parse: asked })
     const report = await importWritebacks(config, project, source(), common)
     const hasFile = report.outcome === 'mistaken' && report.mistakesFile !== null
     const head = report.outcome === 'mistaken' ? await withImportFile(source(), readHead) : null
@@ -250,7 +236,7 @@ function textsOf(fields: MultipartFile['fields'] | undefined) {
   }
 }
 
-function readForm(given: (name: string) => string) {
+function readForm(given: (name: string) => string): ImportForm {
   const text = (name: string) => withoutControls(given(name))
   return {
     title: text('title'),

@@ -10,7 +10,6 @@ import { asDrafts, importWritebacks } from '../../app/import.ts'
 import type { MistakeKind } from '../../imports/imports.ts'
 import { openStatuses } from '../../outbox/core/state.ts'
 import type { Outbox, OutboxEntry } from '../../outbox/outbox.ts'
-import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { capitalize } from '../../values/format.ts'
 import { toSentences, UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
@@ -18,35 +17,22 @@ import { draftRole } from '../core/permissions.ts'
 import { settingsOf } from '../decisions.ts'
 import { type DraftProblem, draftsTitle, whyNoDraft } from '../pages/draft-form.ts'
 import { todayOf } from '../text.ts'
-import type { Site } from './site.ts'
-
-type DraftRequest = FastifyRequest<{ Params: { project: string; id: string } }>
-type AdmittedDraft = NonNullable<Awaited<ReturnType<typeof admitDraft>>>
+import type { OpenedToWrite, Site } from './site.ts'
 
 /** Null: this person may not, there is nothing, or nothing can be written, and that is answered. */
 export async function admitDraft(
-  request: DraftRequest,
+  request: FastifyRequest<{ Params: { id: string } }>,
   reply: FastifyReply,
   site: Site,
   folder: 'conversations' | 'visitors',
 ) {
-  const { viewer, params } = request
-  if (!(await site.requireRole(request, reply, draftRole))) return null
-  const config = site.config()
-  const project = await site.findProject(params.project)
-  if (viewer === null || project === null) {
-    reply.callNotFound()
-    return null
-  }
-  const frame = { ...(await site.projectFrame(viewer, project)), viewer }
-  const address = addressOf(frame, folder, params.id)
-  const whyNot = whyNoDraft(frame)
-  if (config === null || whyNot !== null) {
-    await site.sendProblem(reply, 403, 'Not allowed', whyNot ?? '', address, project)
-    return null
-  }
-  const db = (await site.reads.warehouse()).projectDb(project.projectId)
-  return { config, project, frame, address, db, outbox: createOutbox(db) }
+  const opened = await site.openToWrite(request, reply, draftRole)
+  if (opened === null) return null
+  const address = addressOf(opened.frame, folder, request.params.id)
+  const whyNot = whyNoDraft(opened.frame)
+  if (whyNot === null) return { ...opened, address }
+  await site.sendProblem(reply, 403, 'Not allowed', whyNot, address, opened.project)
+  return null
 }
 
 export const incompleteForm = ['This did not work', 'The form is incomplete.'] as const
@@ -84,10 +70,9 @@ type RowsToQueue = {
 
 /** Null: they are queued, or were. */
 export async function queueDraft(
-  { config, project, outbox, frame }: AdmittedDraft,
+  { config, project, viewer, outbox, frame }: OpenedToWrite,
   { rows, allowDuplicates = false, detail }: RowsToQueue,
 ): Promise<DraftProblem | null> {
-  const { now, viewer } = frame
   const source = Readable.from([Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'))])
   const batchId = await findOpenBatch(
     outbox,
@@ -99,7 +84,7 @@ export async function queueDraft(
     { source, name: null, parse: { format: 'jsonl' } },
     {
       ...asDrafts,
-      now,
+      now: frame.now,
       allowDuplicates,
       createdBy: viewer.name,
       mistakesTarget: null,

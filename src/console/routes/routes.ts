@@ -6,7 +6,6 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply } from 'fastify'
 import type { ReadableNow } from '../../app/read-now.ts'
 import type { Config } from '../../config/config.ts'
 import { rememberResults } from '../../http/remember-results.ts'
-import { createOutbox } from '../../outbox/sql/outbox.ts'
 import type { Ms } from '../../values/time.ts'
 import { toSentences, UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
@@ -48,7 +47,7 @@ export function consolePlugin(options: ConsoleOptions): FastifyPluginAsync {
 const readAgainAfterMs: Ms = 30_000
 
 function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
-  const { reads, config, log, send, sendProblem } = site
+  const { config, log, send, sendProblem } = site
   type Reading = {
     readonly of: Config
     readonly project: ConsoleProject
@@ -71,20 +70,14 @@ function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
     if (project === null || (screen.isDecision === true && config() === null))
       return reply.callNotFound()
     const all = valuesOf(request.query)
-    const warehouse = await reads.warehouse()
     const settings = config()
     const readNow = (of: Config, stream: ReadableNow, id: string) =>
       readings.get(`${project.name} ${stream} ${id}`, { of, project, stream, id })
     const shown = await screen.show({
-      reads,
-      warehouse,
-      project,
+      ...(await site.openProject(request.viewer, project)),
       all,
       id: request.params.id ?? '',
       readNow: settings === null ? null : (stream, id) => readNow(settings, stream, id),
-      db: warehouse.projectDb(project.projectId),
-      outbox: createOutbox(warehouse.projectDb(project.projectId)),
-      frame: await site.projectFrame(request.viewer, project),
       query: (name) => all(name).at(0)?.slice(0, 1000) ?? null,
     })
     if (shown === null)
@@ -122,12 +115,10 @@ function handleProblems(app: FastifyInstance, { log, sendProblem }: Site): void 
 }
 
 /** About all projects. */
-export const globalScreens: readonly GlobalScreen[] = [
+export const globalScreens = [
   { path: '/projects', role: 'viewer', show: showProjects },
   { path: '/log', role: 'approver', show: showAuditLog },
-]
-
-type GlobalScreen = Pick<Screen, 'path' | 'role'> & { readonly show: typeof showProjects }
+] as const satisfies readonly (Pick<Screen, 'path' | 'role'> & { show: typeof showProjects })[]
 
 function addGlobalScreens(app: FastifyInstance, site: Site): void {
   app.get('/', async (_, reply) => {

@@ -53,7 +53,7 @@ export const projectScreens: readonly Screen[] = [
   {
     path: '/import',
     role: draftRole,
-    show: async ({ frame, project }) => importPage({ texts: Object.keys(project.replies) }, frame),
+    show: async ({ frame, project }) => importPage(project, frame),
     isDecision: true,
   },
 ]

@@ -7,6 +7,7 @@ import { tooManyText } from '../../http/auth.ts'
 import { logRefusal } from '../../http/refusal-log.ts'
 import { html, nothing } from '../../values/html.ts'
 import type { ConsolePage } from '../frame.ts'
+import { hiddenFields } from '../writeback-blocks.ts'
 import { cookieName } from './admit.ts'
 import { sessionMs } from './session.ts'
 import { type Site, valuesOf } from './site.ts'
@@ -133,11 +134,9 @@ function signInPage(
     autocomplete="username"></label>`
   const tokenField = html`<label>Token <input name="token" type="password" required
     autocomplete="current-password"></label>`
-  const hidden = (field: string, value: string) =>
-    html`<input type="hidden" name="${field}" value="${value}">`
   const form = html`<form method="post" action="/console/sign-in" class="stacked">
 ${why}
-${hidden('next', safeNext(next))}${code === '' ? nothing : hidden('code', code)}
+${hiddenFields({ next: safeNext(next), code: code || null })}
 ${nameField}
 ${code === '' ? tokenField : nothing}
 <button type="submit" class="primary">Sign in</button>

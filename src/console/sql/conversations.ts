@@ -9,6 +9,7 @@ import {
 } from '../../analytics/sql/waiting.ts'
 import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { conversationsPerPage, toPage } from '../core/list-page.ts'
 
 type WaitingFilter = {
   /** Who waits for at least that long. */
@@ -22,8 +23,6 @@ type WaitingFilter = {
 /** `sinceByService`: null = it does not wait by the service's own field. */
 type WaitingRow = Record<'id' | 'since', string> &
   Record<'name' | 'email' | 'lastWords' | 'agent' | 'sinceByService', string | null>
-
-const pageRows = 25
 
 /** The longest first. `next`: where the following page begins; null = there is none. */
 export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now: EpochMs) {
@@ -47,7 +46,7 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
         service_waiting_since as "sinceByService" from ${waitingNow} and project_id = ${project}
         and waiting_since <= ${latest} and ${start}
         and ${filter.isUnassigned ? sql`assigned_agent_id is null` : sql`true`}
-      order by waiting_since, conversation_id limit ${pageRows + 1}) as found
+      order by waiting_since, conversation_id limit ${conversationsPerPage + 1}) as found
       left join visitors on visitors.project_id = ${project} and visitors.id = found.visitor_id
     order by found.since, found.id`.execute(db)
   const [{ rows }, more, buckets, pending, isKnown] = await Promise.all([
@@ -57,13 +56,10 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
     countPendingConversations(context),
     isDerived(context),
   ])
-  const shown = rows.slice(0, pageRows)
-  const otherwise = shown.filter((row) => row.sinceByService !== row.since).length
-  const last = rows.length > pageRows ? shown.at(-1) : undefined
-  const next = last === undefined ? null : `${last.since} ${last.id}`
+  const page = toPage(rows, conversationsPerPage, ({ since, id }) => `${since} ${id}`)
+  const otherwise = page.rows.filter((row) => row.sinceByService !== row.since).length
   return {
-    rows: shown,
-    next,
+    ...page,
     buckets,
     isKnown,
     /** Of the rows of this page, and all that wait by the service alone. */
@@ -93,21 +89,6 @@ async function countByAge({ db, project, typed }: ProjectDb, now: EpochMs) {
 const pageMessages = 200
 const maxChanges = 100
 
-type StoredConversation = { readonly id: string; readonly isComplete: boolean | null } & Readonly<
-  Record<
-    | 'visitorId'
-    | 'name'
-    | 'email'
-    | 'createdAt'
-    | 'handledAt'
-    | 'waitingSince'
-    | 'sinceByService'
-    | 'agent'
-    | 'origin',
-    string | null
-  >
-> & { readonly deletedAt: string | null }
-
 export type ConversationData = NonNullable<Awaited<ReturnType<typeof readConversation>>>
 
 /**
@@ -116,7 +97,22 @@ export type ConversationData = NonNullable<Awaited<ReturnType<typeof readConvers
  */
 export async function readConversation(context: ProjectDb, id: string, before: string | null) {
   const { db, project } = context
-  const { rows } = await sql<StoredConversation>`
+  const { rows } = await sql<
+    { readonly id: string; readonly isComplete: boolean | null } & Readonly<
+      Record<
+        | 'visitorId'
+        | 'name'
+        | 'email'
+        | 'createdAt'
+        | 'handledAt'
+        | 'waitingSince'
+        | 'sinceByService'
+        | 'agent'
+        | 'origin',
+        string | null
+      >
+    > & { readonly deletedAt: string | null }
+  >`
     select c.id, c.visitor_id as "visitorId", visitors.name, visitors.email, c.created_at
     as "createdAt",
       c.handled_at as "handledAt", w.waiting_since as "waitingSince", c.waiting_since
@@ -130,7 +126,7 @@ export async function readConversation(context: ProjectDb, id: string, before: s
   const [conversation] = rows
   if (conversation === undefined) return null
   const found = await readMessages(context, id, before)
-  const shown = found.slice(0, pageMessages)
+  const newest = toPage(found, pageMessages, (message) => message.id)
   const changes = await sql<
     Record<'field' | 'at', string> & Record<'before' | 'after', string | null>
   >`
@@ -140,9 +136,9 @@ export async function readConversation(context: ProjectDb, id: string, before: s
   return {
     ...conversation,
     isComplete: conversation.isComplete === null ? null : Boolean(conversation.isComplete),
-    messages: shown.toReversed(),
+    messages: newest.rows.toReversed(),
     isNewest: before === null,
-    older: found.length > pageMessages ? (shown.at(-1)?.id ?? null) : null,
+    older: newest.next,
     changes: changes.rows,
   }
 }

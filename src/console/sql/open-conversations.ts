@@ -4,6 +4,7 @@ import { countPendingConversations, isDerived } from '../../analytics/sql/facts-
 import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import { allOf } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { conversationsPerPage, toPage } from '../core/list-page.ts'
 
 /** The earliest of these times comes first; what has none comes last. */
 export const openOrders = {
@@ -37,15 +38,13 @@ export type OpenConversation = { readonly id: string } & Readonly<
   >
 >
 
-const openPerPage = 50
-
 /** `after`: the `next` of the page before; null = the first one. */
 export async function readOpen(
   { db, project, typed }: ProjectDb,
   { minAgeMs, isWaiting, agent, origin, order }: OpenFilter,
   after: string | null,
   now: EpochMs,
-  limit = openPerPage,
+  limit = conversationsPerPage,
 ) {
   const time = sql.ref(openOrders[order])
   const [, at = '', id = ''] = /^(\S*) (.+)$/s.exec(after ?? '') ?? []
@@ -76,10 +75,10 @@ export async function readOpen(
         and c.conversation_id = found.conversation_id
       left join visitors v on v.project_id = ${project} and v.id = c.visitor_id
     order by found.place is null, found.place, found.conversation_id`.execute(db)
-  const last = rows.length > limit ? rows[limit - 1] : undefined
-  const placeOf = { age: last?.createdAt, wait: last?.waitingSince, silence: last?.lastAt }
-  const next = last === undefined ? null : `${placeOf[order] ?? ''} ${last.id}`
-  return { rows: rows.slice(0, limit), next }
+  return toPage(rows, limit, ({ id: last, createdAt, waitingSince, lastAt }) => {
+    const timeOf = { age: createdAt, wait: waitingSince, silence: lastAt }
+    return `${timeOf[order] ?? ''} ${last}`
+  })
 }
 
 export const openAges: readonly Ms[] = [0, 3_600_000, 86_400_000, 7 * 86_400_000]

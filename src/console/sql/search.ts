@@ -10,9 +10,9 @@ import { lastMessageAt } from '../../analytics/sql/search-index.ts'
 import { type ColumnRules, isHash } from '../../values/column-rules.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { conversationsPerPage, toPage } from '../core/list-page.ts'
 import type { ConversationRow } from './conversations.ts'
 
-const pageRows = 25
 const idsPerRead = 500
 /** One more is read, which says that there are others. */
 export const maxPeople = 10
@@ -153,19 +153,19 @@ async function findConversations(
   before: string | null,
 ): Promise<Found> {
   if (query.words.length === 0) return { conversations: [], next: null }
-  const rows = await findEntries(context, query, before, pageRows + 1)
-  const shown = rows.slice(0, pageRows)
-  const ids = shown.map(({ id }) => id)
+  const found = await findEntries(context, query, before, conversationsPerPage + 1)
+  const { rows, next } = toPage(found, conversationsPerPage, ({ number }) => number)
+  const ids = rows.map(({ id }) => id)
   const words = await findWords(context, ids, query)
   return {
     // The time by which they are sorted: the conversation may have been read again since, without
     // its messages.
-    conversations: shown.map(({ number, ...row }) => ({
+    next,
+    conversations: rows.map(({ number, ...row }) => ({
       ...row,
       lastAt: lastMessageAt(Number(number)),
       words: words.get(row.id) ?? null,
     })),
-    next: rows.length > pageRows ? String(shown.at(-1)?.number ?? '') : null,
   }
 }
 

@@ -81,20 +81,14 @@ export async function readFailingParents({ db, project }: ProjectDb, stream: Str
 export const sampledRows = 1000
 const maxFields = 500
 
-type DiscoveredField = {
-  stream: StreamName
-  path: string
-  column: string | null
-  type: string
-  firstSeen: string
-}
-
 /**
  * The undocumented fields, the newest first. `filled`: the share of the newest rows that have it;
  * null = it has no column.
  */
 export async function readFields(context: ProjectDb) {
-  const { rows } = await sql<DiscoveredField>`
+  const { rows } = await sql<
+    Record<'path' | 'type' | 'firstSeen', string> & { stream: StreamName; column: string | null }
+  >`
     select stream, path, column_name as "column", type, first_seen_at as "firstSeen"
     from discovered_fields
     where project_id = ${context.project} order by first_seen_at desc, stream, path limit

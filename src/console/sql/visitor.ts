@@ -13,12 +13,6 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 export const maxListed = 50
 
 type Text = string | null
-type VisitorConversation = { readonly id: string } & Readonly<
-  Record<'lastAt' | 'handled' | 'deletedAt' | 'waitingSince' | 'agent', Text>
->
-type VisitorVisit = { readonly startedAt: string; readonly seconds: Seconds } & Readonly<
-  Record<'firstPage' | 'lastPage', Text>
-> & { readonly entries: number }
 
 const noVisitor = { name: null, email: null, deletedAt: null, syncedAt: null, raw: '{}' }
 
@@ -36,14 +30,21 @@ export async function readVisitor({ db, project }: ProjectDb, id: string) {
     where project_id = ${project} and id = ${id}`.execute(db)
   const { rows: all } = await sql<{ id: string }>`
     select id from conversations where project_id = ${project} and visitor_id = ${id}`.execute(db)
-  const conversations = await sql<VisitorConversation>`
+  const conversations = await sql<
+    { id: string } & Record<'lastAt' | 'handled' | 'deletedAt' | 'waitingSince' | 'agent', Text>
+  >`
     select c.id, c.last_message_at as "lastAt", c.handled_at as handled, c.deleted_at as "deletedAt",
       f.waiting_since as "waitingSince", f.last_human_name as agent
     from conversations c
       left join fct_conversation f on f.project_id = ${project} and f.conversation_id = c.id
     where c.project_id = ${project} and c.visitor_id = ${id}
     order by c.last_message_at is null, c.last_message_at desc, c.id limit ${maxListed}`.execute(db)
-  const visits = await sql<VisitorVisit>`
+  const visits = await sql<
+    Record<'seconds' | 'entries', number> & { startedAt: string } & Record<
+        'firstPage' | 'lastPage',
+        Text
+      >
+  >`
     select started_at as "startedAt", seconds, entries, first_page as "firstPage",
       last_page as "lastPage"
     from fct_visit where project_id = ${project} and visitor_id = ${id}
@@ -56,13 +57,16 @@ export async function readVisitor({ db, project }: ProjectDb, id: string) {
   return {
     id,
     row: syncedAt === null ? null : { name, email, deletedAt, syncedAt },
-    fields: fieldsOf(raw).filter(({ name }) => !['id', 'name', 'email'].includes(name)),
+    fields: fieldsOf(raw).filter(
+      ({ name }) => !['id', 'name', 'email', 'projectId'].includes(name),
+    ),
     conversationIds: all.map((one) => one.id),
     conversations: conversations.rows,
     visits: visits.rows,
     activity: activity.rows.map((entry) => {
-      const texts = fieldsOf(entry.raw).map(({ name, value }) => `${name}: ${value}`)
-      return { at: entry.at, text: texts.join(' · ') }
+      const fields = fieldsOf(entry.raw).filter(({ value }) => value !== entry.at)
+      const text = fields.map(({ name, value }) => `${name}: ${value}`).join(' · ')
+      return { at: entry.at, text }
     }),
   }
 }

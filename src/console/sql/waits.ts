@@ -5,6 +5,7 @@ import { sqlDialects } from '../../analytics/views/sql-dialect.ts'
 import type { EpochMs, Seconds } from '../../values/time.ts'
 import { allOf } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { conversationsPerPage, toPage } from '../core/list-page.ts'
 
 export const waitEnds = ['human', 'ai', 'handled', 'nobody'] as const
 
@@ -21,12 +22,10 @@ export type ListedWait = Readonly<Record<'id' | 'startedAt', string>> &
     readonly seconds: Seconds
     /** Until a human answered; null also if an earlier wait has that answer. */
     readonly humanSeconds: Seconds | null
-    readonly isComplete: boolean | number
+    readonly isComplete: boolean
     /** Of all pages. */
     readonly total: number
   }
-
-const waitsPerPage = 50
 
 /**
  * `after`: the `next` of the page before; null = the first one. What goes on is as long on all
@@ -38,7 +37,7 @@ export async function readWaits(
   { from, to, agent, ended }: WaitFilter,
   after: string | null,
   now: EpochMs,
-  limit = waitsPerPage,
+  limit = conversationsPerPage,
 ) {
   const [, at, reached, number, id = ''] =
     /^(\d{1,11}) (\d{1,11}) (\d{1,9}) (.+)$/s.exec(after ?? '') ?? []
@@ -77,7 +76,7 @@ export async function readWaits(
         and c.conversation_id = found.conversation_id
       left join visitors v on v.project_id = ${project} and v.id = c.visitor_id
     order by found.seconds desc, found.conversation_id, found.wait_number`.execute(db)
-  const last = rows.length > limit ? rows[limit - 1] : undefined
-  const next = last === undefined ? null : `${asOf} ${last.seconds} ${last.number} ${last.id}`
-  return { rows: rows.slice(0, limit), next, total: Number(rows[0]?.total ?? 0) }
+  const listed = rows.map((row) => ({ ...row, isComplete: Boolean(row.isComplete) }))
+  const placeOf = (last: ListedWait) => `${asOf} ${last.seconds} ${last.number} ${last.id}`
+  return { ...toPage(listed, limit, placeOf), total: Number(rows[0]?.total ?? 0) }
 }

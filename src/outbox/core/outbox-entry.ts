@@ -71,7 +71,7 @@ export type EventOfRow = EventLogEntry &
   Pick<OutboxEntry, 'sourceRow'> & { readonly writebackId: string }
 
 export type NamedEntry = OutboxEntry & {
-  /** Null if the mirror does not know it. */
+  /** Or the address of who has no name. Null if the mirror knows neither. */
   readonly visitorName: string | null
   /** Of the visitor, in the conversation. */
   readonly lastWords: string | null

@@ -252,7 +252,7 @@ async function readConversations(
   >`
     select conversations.id, conversations.synced_at as "syncedAt",
     conversations.deleted_at as "deletedAt",
-      visitors.name as "visitorName", ${shownSql(context, 'conversation')},
+      coalesce(visitors.name, visitors.email) as "visitorName", ${shownSql(context, 'conversation')},
       last_message_at as "lastMessageAt",
       last_message_sender_type as "lastMessageSenderType", messages.id as "messageId",
       messages.created_at as "messageAt", substr(messages.content, 1,
@@ -308,7 +308,8 @@ async function readVisitors(
   if (ids.length === 0) return new Map()
   const { db, kind, project } = context
   const { rows } = await sql<MirroredRow>`
-    select id, synced_at as "syncedAt", deleted_at as "deletedAt", name as "visitorName",
+    select id, synced_at as "syncedAt", deleted_at as "deletedAt",
+    coalesce(name, email) as "visitorName",
     ${shownSql(context, 'visitor')}
     from visitors where project_id = ${project}
     and lower(id) ${inList(kind, inLowerCase(ids))}`.execute(db)

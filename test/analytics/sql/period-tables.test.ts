@@ -142,7 +142,7 @@ for (const db of databases) {
           const found = await readCountedConversations(
             context,
             { ...filter, ...range, column, key: ofSplit },
-            0,
+            null,
           )
           const count = Number(day[column])
           // One conversation may have several waits and messages of a day.
@@ -161,7 +161,7 @@ for (const db of databases) {
         }
       for (const { agent_name: agent, conversations } of name === 'agents' ? rows : []) {
         const ofAgent = { ...filter, ...both, agent: String(agent), column: 'conversations' }
-        expect([agent, (await readCountedConversations(context, ofAgent, 0)).total]).toEqual([
+        expect([agent, (await readCountedConversations(context, ofAgent, null)).total]).toEqual([
           agent,
           conversations,
         ])
@@ -171,7 +171,7 @@ for (const db of databases) {
         const found = await readCountedConversations(
           context,
           { ...filter, ...both, column: 'waits_started', key: cell },
-          0,
+          null,
         )
         expect([row, found.total > 0]).toEqual([row, row.waits_started !== 0])
       }
@@ -183,7 +183,7 @@ for (const db of databases) {
       column: null,
       key: { weekday: 'Monday' },
     } as const
-    expect((await readCountedConversations(context, { ...monday, ...both }, 0)).total).toBe(0)
+    expect((await readCountedConversations(context, { ...monday, ...both }, null)).total).toBe(0)
   })
 }
 

@@ -135,7 +135,10 @@ describe('a batch', () => {
       `/console/p/main/batches/${batch}`,
     ])
     expect(await countsOf(batch)).toEqual({ queued: 3 })
-    expect(await page(`/batches/${batch}`)).toContain('Undo the approval')
+    const inGrace = await page(`/batches/${batch}`)
+    expect(inGrace).toContain('Undo the approval')
+    expect(inGrace).toMatch(/icons\.svg#clock"><\/use><\/svg> queued/)
+    expect(inGrace).not.toContain('being sent')
     await decide('ann', { decision: 'undo', batch })
     expect(await countsOf(batch)).toEqual({ draft: 3 })
     await (await confirm('ann', `decision=approve&batch=${batch}`)).send()
@@ -148,7 +151,7 @@ describe('a batch', () => {
     await (await confirm('ann', `decision=resume&batch=${batch}`)).send()
     expect(await countsOf(batch)).toEqual({ queued: 3 })
     const cancelling = await confirm('ann', `decision=cancel&batch=${batch}`)
-    expect(cancelling.text).toContain('Rows are leaving at this moment')
+    expect(cancelling.text).toContain('Rows may leave before that')
     expect((await cancelling.send()).status).toBe(303)
     expect(await countsOf(batch)).toEqual({ cancelled: 3 })
     expect(await lastEvents(8)).toEqual([

@@ -199,7 +199,7 @@ describe('a sheet of replies', () => {
     )
     const [, address = ''] = /href="([^"]*batches\/eva-[^"]*)"/.exec(text) ?? []
     const batch = await console.ask(address, { headers: { cookie: await console.signIn('ann') } })
-    expect(batch.text).toContain(`<bdi>${id}</bdi>`)
+    expect(batch.text).toContain('<bdi>eva@example.org</bdi>')
     expect(batch.text).toMatch(/found by <bdi>[^<]*eva@example\.org → /)
   })
 

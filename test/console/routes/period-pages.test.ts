@@ -130,6 +130,12 @@ test('titles sort, and the period and the agent go with every link to a page abo
   }
 })
 
+test('what is open is not counted before it is known', async () => {
+  const { text } = await get('open', 'vera', await startConsole(async () => {}))
+  expect(text).toContain('What is open is known after the next sync.')
+  expect(text).not.toContain('0 open conversations')
+})
+
 test('who waited longest is one click from the report and the overview, and what is open from its number', async () => {
   const week = 'from=2025-12-29&to=2026-01-04'
   const report = linksOf((await get(`report?${week}`)).text)

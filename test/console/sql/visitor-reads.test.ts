@@ -1,7 +1,6 @@
 /** What the page of a visitor reads, and the lists of what is open and of waits, on each database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { readAllPages } from '../../../src/console/list-reads.ts'
 import {
   countOpen,
   type OpenFilter,
@@ -15,6 +14,7 @@ import {
   readVisitorOf,
 } from '../../../src/console/sql/visitor.ts'
 import { readWaits, type WaitFilter } from '../../../src/console/sql/waits.ts'
+import { readAllPages } from '../../../src/console/table-file.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import type { ProjectDb } from '../../../src/warehouse/project-db.ts'
 import { databases } from '../../support/databases.ts'
@@ -41,7 +41,7 @@ const conversations = [
   conversation(first, { visitor_id: 'v1', created_at: timeAt(10), assigned_agent_id: 'a1' }),
   conversation(second, { visitor_id: 'v1', created_at: timeAt(20), origin: 'email' }),
   conversation('c3', { visitor_id: 'unmirrored', created_at: timeAt(90_000) }),
-  conversation(fourth, { created_at: timeAt(20), origin: 'email' }),
+  conversation(fourth, { visitor_id: 'v2', created_at: timeAt(20), origin: 'email' }),
   conversation('thanks', { created_at: timeAt(30), handled_at: timeAt(500) }),
 ]
 const messages = [
@@ -66,7 +66,10 @@ for (const db of databases) {
     let drop = async () => {}
     beforeAll(async () => {
       const filled = await openFilledMirror(db, {
-        visitors: [visitor('v1', { plan: 'gold' }), visitor('v2')],
+        visitors: [
+          visitor('v1', { plan: 'gold' }),
+          visitor('v2', {}, { name: null, email: 'v2@example.com' }),
+        ],
         conversations,
         messages,
         visitor_activity: [activity('v1', 'h', 0, { url: '/cart' })],
@@ -137,6 +140,10 @@ for (const db of databases) {
       const found = await readVisitor(reads, 'v1')
       expect(found.row).toMatchObject({ name: 'Bo', email: null, deletedAt: null })
       expect(found.conversationIds.toSorted()).toEqual([first, second])
+      // Its time is not said twice.
+      expect(found.activity).toEqual([
+        { at: timeAt(3), text: expect.not.stringContaining(timeAt(3)) },
+      ])
       expect(found.visits).toMatchObject([{ startedAt: timeAt(3), entries: 1 }])
       expect(await readVisitorCalls(reads, 'v1')).toMatchObject([{ id: 'k1', outcome: 'missed' }])
       const unmirrored = await readVisitor(reads, 'unmirrored')
@@ -164,6 +171,8 @@ for (const db of databases) {
       const { conversationIds } = await readVisitor(reads, 'v1')
       const entries = await outbox.listNewest({ target: ['v1', ...conversationIds] }, 10)
       expect(entries.map(({ conversationId }) => conversationId)).toEqual([first, second, first])
+      const named = await outbox.nameEntries(await outbox.list({}, 3))
+      expect(named.map(({ visitorName }) => visitorName)).toEqual(['Bo', 'Bo', 'v2@example.com'])
       const effects = await readShownEffects(reads, entries)
       const [ofFlag, ofSecond, ofFirst] = entries.map(({ id }) => effects.get(id))
       expect(ofFirst).toEqual({ at: timeAt(400), isDeleted: false, handled: null, times: 1 })
