@@ -11,10 +11,10 @@ import { createLakeSchedule, lakesToRetry } from './lake-jobs.ts'
 import { type JobQueues, type PlannedSyncJob, parseJob, type SchedulerJob } from './queues.ts'
 import {
   configurationDigest,
+  emptyRunsKeptForMs,
   housekeeping,
   missedSyncJobs,
   overdueSyncJobs,
-  runsTellForMs,
   schedulesForProjects,
 } from './schedule-plan.ts'
 
@@ -44,7 +44,7 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
   const isAlone = !queueBackends[backend.kind].allowsSeveralWorkers
   let mayHaveMissed = isAlone
   const enqueueMissed = async (completions: Awaited<ReturnType<typeof readLastCompletions>>) => {
-    const runs = await readRuns(warehouse.db, Date.now() - runsTellForMs)
+    const runs = await readRuns(warehouse.db, Date.now() - emptyRunsKeptForMs)
     await enqueueSyncJobs(missedSyncJobs(projects(), completions, runs, Date.now()))
     const lateBefore = Date.now() - housekeepingLateMs
     if (

@@ -58,8 +58,8 @@ function schedulesForProject(project: ProjectConfig) {
   })
 }
 
-/** A run without changes, which tells that a schedule was not missed, is deleted after a week. */
-export const runsTellForMs = 7 * 86_400_000
+/** Runs without changes are kept for a week: whether an older firing was missed is not known. */
+export const emptyRunsKeptForMs = 7 * 86_400_000
 
 /** The warehouse has whole seconds. */
 const precisionMs = 1000
@@ -82,7 +82,7 @@ export function missedSyncJobs(
         : ran.get(`${stream}/${mode}`)) ?? 0
     return schedulesForProject(project).flatMap(({ name, recurrence }) => {
       const firedAt = lastFiring(recurrence, now)
-      if (firedAt < firstAt || firedAt < now - runsTellForMs) return []
+      if (firedAt < firstAt || firedAt < now - emptyRunsKeptForMs) return []
       return syncJobsOfSchedule(name, project).filter(
         (planned) => lastRun(planned) + precisionMs < firedAt,
       )
@@ -185,8 +185,9 @@ export function toSyncJobs(
 export type CompletionTimes = ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>
 
 /**
- * Streams that have not completed for two periods, except rollups that wait for the lists; and
- * streams with pending children, in `backfill`, as the list that found new ones has enqueued them.
+ * Streams that have not completed for two periods, except rollups that wait for the lists; and, in
+ * `backfill`, streams with children that were left pending: the list that finds new ones enqueues
+ * those itself.
  */
 export function overdueSyncJobs(
   projects: readonly Pick<
@@ -235,7 +236,7 @@ function schedulePeriod(schedule: Schedule): Ms | null {
   return schedule.kind === 'every' ? schedule.ms : dayMs
 }
 
-/** The longest time between two readings of a stream. Null: none reads it. */
+/** At most this long passes between two readings of a stream. Null: none reads it. */
 export function plannedInterval(
   { schedules }: Pick<ProjectConfig, 'schedules'>,
   stream: StreamName,

@@ -8,10 +8,9 @@
  * their slots at the same time, and no window, fixed or sliding, contains more requests than there
  * are slots. A limiter that counts at sending time cannot promise that.
  *
- * There are fewer slots than the limit by the margin, and a window that is longer by the margin
- * holds no more requests than the limit: for a service that counts whole seconds, whose minute has
- * 61 of them, and for a clock of the store that runs ahead. So a slot that is free again is
- * remembered for as long.
+ * Two reserves, both of the margin (2 %): there are fewer slots than the limit, and a slot that is
+ * free again still counts against the limit for the margin of a window. They are for a service that
+ * counts whole seconds, whose minute has 61 of them, and for a clock of the store that runs ahead.
  *
  * The states of a slot: free, granted (`acquire-slot.ts`: whose turn it is, and at which pace, is
  * in `slots.ts`), responded, and free again after a window. One that was never sent is given back
