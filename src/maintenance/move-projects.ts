@@ -8,9 +8,9 @@ import { requestCompaction } from '../mirror/sql/sync-state.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { ProjectId } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
-import { beginStatements } from '../warehouse/connection-pool.ts'
 import { isFenced, wholeWarehouse } from '../warehouse/moves.ts'
 import { createProjectDb } from '../warehouse/project-db.ts'
+import { inDurableTransactionOnce } from '../warehouse/transactions.ts'
 import {
   type MoveRefusal,
   type MoveStep,
@@ -27,14 +27,14 @@ import {
   listSearched,
   type Marks,
   markOf,
-  type NewMark,
   type RowsOfProjects,
   readMarks,
   reservePlaces,
+  type StoredMark,
   takeOver,
   writeMarks,
 } from './sql/move-marks.ts'
-import { type MovedRows, type MoveSide, moveRows, suspendTriggers } from './sql/move-rows.ts'
+import { type MovedRows, type MoveSide, moveRows, withoutTriggers } from './sql/move-rows.ts'
 
 /** `labels`: of both warehouses, without credentials. */
 export type OpenMove = {
@@ -43,14 +43,16 @@ export type OpenMove = {
   readonly labels: { readonly source: string; readonly target: string }
 }
 
-type Reader = Pick<MoveSide, 'db' | 'run'>
-
 /** What is to be done for each project; `''`: for the warehouse itself, if all of it moves. */
 export type MovePlan = ReadonlyMap<ProjectId, MoveStep>
 
 /** `only` null: the whole warehouse. Throws UserError if it cannot move. */
 export async function planMove(
-  { source, target, labels }: Pick<OpenMove, 'labels'> & Record<'source' | 'target', Reader>,
+  {
+    source,
+    target,
+    labels,
+  }: Pick<OpenMove, 'labels'> & Record<'source' | 'target', Pick<MoveSide, 'db' | 'run'>>,
   only: ProjectId | null,
 ): Promise<MovePlan> {
   const [here, there] = [await readMarks(source), await readMarks(target)]
@@ -82,18 +84,16 @@ function projectsOf(rows: RowsOfProjects, marks: Marks): readonly ProjectId[] {
   const whole = markOf(marks, wholeWarehouse)
   const isHere = (project: ProjectId) => {
     const mark = marks.get(project)
-    return mark?.state !== 'moved' || mark.moveId === whole?.moveId
+    return mark?.state !== 'moved' || mark.move_id === whole?.move_id
   }
   const named = [...rows.keys()].filter((project) => project !== wholeWarehouse)
   return [...named.filter(isHere), wholeWarehouse]
 }
 
-/** Projects that moved to other warehouses before: whoever names one must learn so here, too. */
-async function readMovedBefore(source: MoveSide, plan: MovePlan) {
-  const marks = new Map<ProjectId, NewMark>()
-  for (const [id, { state, moveId, other }] of await readMarks(source))
-    if (state === 'moved' && !plan.has(id)) marks.set(id, { state, move_id: moveId, other })
-  return marks
+/** Of projects that moved elsewhere before: whoever names one must learn so there, too. */
+async function copyEarlierMarks(source: MoveSide, target: MoveSide, plan: MovePlan) {
+  for (const [id, earlier] of await readMarks(source))
+    if (earlier.state === 'moved' && !plan.has(id)) await writeMarks(target, [earlier], earlier)
 }
 
 /** Only a warehouse without active projects of its own takes over a whole one. */
@@ -145,11 +145,19 @@ export async function beginMove(
   // Another target, which was given up, must not be taken for this one.
   const continued = plan.get(wholeWarehouse) === 'copy'
   const whole = (await readMarks(source)).get(wholeWarehouse)
-  const moveId = continued && whole !== undefined ? whole.moveId : randomUUID()
-  const mark = (state: 'leaving' | 'arriving', other: string) =>
-    new Map(beginning.map((project) => [project, { state, move_id: moveId, other }]))
-  await durably(source, () => writeMarks(source, mark('leaving', labels.target)))
-  await durably(target, () => writeMarks(target, mark('arriving', labels.source)))
+  const move_id = continued && whole !== undefined ? whole.move_id : randomUUID()
+  const moves = beginning.map((project_id) => ({ project_id, move_id }))
+  await mark(source, moves, { state: 'leaving', other: labels.target })
+  await mark(target, moves, { state: 'arriving', other: labels.source })
+}
+
+/** Durable before the next step. */
+function mark(
+  side: MoveSide,
+  moves: readonly Pick<StoredMark, 'project_id' | 'move_id'>[],
+  to: Pick<StoredMark, 'state' | 'other'>,
+): Promise<void> {
+  return inDurableTransactionOnce(side, () => writeMarks(side, moves, to))
 }
 
 export type MoveProgress = { readonly table: string; readonly done: number; readonly left: number }
@@ -169,67 +177,59 @@ export async function copyProjects(
 ): Promise<readonly CopiedTable[]> {
   const projects = chosen(plan, 'begin', 'copy')
   if (projects.length === 0) return []
-  return durably(source, async () => {
+  return inDurableTransactionOnce(source, async () => {
     await lockTables(source)
     await requireIdle(source, projects)
     const rows = await countMovedRows(source)
     const stale = await countMovedRows(target)
     if (plan.has(wholeWarehouse)) requireSame(projectsOf(rows, await readMarks(source)), plan)
-    const firstPlace = await durably(target, () => reservePlaces(source, target, projects))
+    const inTarget = <T>(work: () => Promise<T>) => inDurableTransactionOnce(target, work)
+    const firstPlace = await inTarget(() => reservePlaces(source, target, projects))
     const onRows = reportProgress(projects, rows, options)
-    const copied = new Map<string, CopiedTable>()
-    const release: (() => Promise<void>)[] = []
+    const copied: CopiedTable[] = []
+    const unfit = new Map<ProjectId, Parameters<typeof releaseUnfit>[2]>()
     for (const project of projects) {
-      const { columns, unfit } = await durably(target, () =>
-        prepareColumns(source, target, project),
-      )
-      release.push(() => releaseUnfit(target, project, unfit))
-      const has = (table: string) => [rows, stale].some((some) => some.get(project)?.has(table))
-      for (const [name, spec] of movedTables.filter(([table]) => has(table))) {
-        const discovered = columns.get(name) ?? new Map()
+      const prepared = await inTarget(() => prepareColumns(source, target, project))
+      unfit.set(project, prepared.unfit)
+      for (const [name, spec] of movedTables) {
+        if (![rows, stale].some((some) => some.get(project)?.has(name))) continue
+        const discovered = prepared.columns.get(name) ?? new Map()
         const table = { name, spec, project, discovered, firstPlace }
         const found = await moveRows(source, target, table, { ...options, onRows: onRows(name) })
-        const before = copied.get(name)
-        const digest = before === undefined ? found.digest : `${before.digest} ${found.digest}`
-        copied.set(name, { table: name, rows: found.rows + (before?.rows ?? 0), digest })
+        copied.push({ table: name, ...found })
       }
     }
-    await durably(target, async () => {
-      const resume = await suspendTriggers(target, [
-        'discovered_fields',
-        'facts_state',
-        'sync_cursors',
-      ])
-      for (const releaseNext of release) await releaseNext()
-      // Its files still have what was replaced, which may have been erased or hashed meanwhile.
-      for (const project of projects.filter((id) => id !== wholeWarehouse && stale.has(id)))
-        await requestCompaction(createProjectDb(target.db, target.kind, project))
-      await takeOver(source, target, projects, await listSearched(source))
-      await resume()
-      if (plan.has(wholeWarehouse)) await writeMarks(target, await readMovedBefore(source, plan))
+    await inTarget(async () => {
+      const changed = ['discovered_fields', 'facts_state', 'sync_cursors']
+      await withoutTriggers(target, changed, async () => {
+        for (const [project, fields] of unfit) await releaseUnfit(target, project, fields)
+        // Its files still have what was replaced, which may have been erased or hashed meanwhile.
+        for (const project of projects.filter((id) => id !== wholeWarehouse && stale.has(id)))
+          await requestCompaction(createProjectDb(target.db, target.kind, project))
+        await takeOver(source, target, projects, await listSearched(source))
+      })
+      if (plan.has(wholeWarehouse)) await copyEarlierMarks(source, target, plan)
     })
-    const marks = await readMarks(source)
-    const moved = projects.map((id) => [id, marks.get(id)?.moveId ?? ''] as const)
+    const moves = movesOf(await readMarks(source), projects)
     await countMoveAsSend(source, projects)
-    await writeMarks(
-      source,
-      new Map(
-        moved.map(([id, move_id]) => [id, { state: 'moved', move_id, other: labels.target }]),
-      ),
-    )
-    return [...copied.values()]
+    await writeMarks(source, moves, { state: 'moved', other: labels.target })
+    return [...Map.groupBy(copied, ({ table }) => table)].map(([table, parts]) => ({
+      table,
+      rows: parts.reduce((sum, part) => sum + part.rows, 0),
+      digest: parts.map(({ digest }) => digest).join(' '),
+    }))
   })
 }
 
 export async function endMove({ source, target, labels }: OpenMove, plan: MovePlan): Promise<void> {
-  const projects = chosen(plan, 'begin', 'copy', 'arrive')
-  const marks = await readMarks(source)
-  await arrive(
-    target,
-    projects.map((project) => [project, markOf(marks, project)?.moveId ?? '']),
-    labels.source,
-  )
+  const moves = movesOf(await readMarks(source), chosen(plan, 'begin', 'copy', 'arrive'))
+  await mark(target, moves, { state: 'arrived', other: labels.source })
 }
+
+const movesOf = (marks: Marks, projects: readonly ProjectId[]) =>
+  projects.map((project_id) => {
+    return { project_id, move_id: markOf(marks, project_id)?.move_id ?? '' }
+  })
 
 /**
  * Makes the target active although nobody knows whether the source was marked: a person says that
@@ -239,49 +239,22 @@ export async function acceptMove(
   target: MoveSide,
   only: ProjectId | null,
 ): Promise<readonly ProjectId[]> {
-  const marks = [...(await readMarks(target))].filter(([id]) => only === null || id === only)
-  const arriving = marks.filter(([, { state }]) => state === 'arriving')
+  const arriving = [...(await readMarks(target)).values()].filter(
+    ({ project_id, state }) => state === 'arriving' && (only === null || project_id === only),
+  )
   const [first] = arriving
-  if (first === undefined || arriving.some(([, { isVerified }]) => !isVerified))
+  if (first === undefined || arriving.some(({ verified_at }) => verified_at === null))
     throw new UserError({
       what: 'nothing was changed',
       why: first === undefined ? 'nothing is arriving there' : 'not all of it has arrived there',
       next: 'restore a backup of the source, and move that one',
       exitCode: 2,
     })
-  const ids = arriving.map(([id]) => id)
+  const ids = arriving.map(({ project_id }) => project_id)
   const why = 'its former warehouse was lost while it moved here, and may have sent since'
   await holdSends(target, ids, why)
-  await arrive(
-    target,
-    arriving.map(([id, { moveId }]) => [id, moveId]),
-    first[1].other,
-  )
+  await mark(target, arriving, { state: 'arrived', other: first.other })
   return ids
-}
-
-async function arrive(
-  target: MoveSide,
-  moves: readonly (readonly [project: ProjectId, moveId: string])[],
-  other: string,
-) {
-  const marks = moves.map(([id, move_id]) => [id, { state: 'arrived', move_id, other }] as const)
-  await durably(target, () => writeMarks(target, new Map(marks)))
-}
-
-/** A transaction that survives a power failure. */
-async function durably<T>({ kind, run }: MoveSide, work: () => Promise<T>): Promise<T> {
-  if (kind === 'sqlite') await run('pragma synchronous = full')
-  await run(beginStatements[kind])
-  try {
-    if (kind === 'postgres') await run('set local synchronous_commit = on')
-    const result = await work()
-    await run('commit')
-    return result
-  } catch (error) {
-    await run('rollback').catch(() => {})
-    throw error
-  }
 }
 
 /** SQLite has one writer anyway. Locks of streams and heartbeats of workers go on. */

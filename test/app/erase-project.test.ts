@@ -210,8 +210,8 @@ for (const kind of kinds)
     const before = await readAll(fixture, sandbox.projectId)
     await expect(erase({ named: crypto.randomUUID() })).rejects.toThrow(/nothing is stored of/)
     const context = warehouse.projectDb(sandbox.projectId)
-    const elsewhere = { state: 'moved' as const, move_id: 'm', other: 'sqlite:other.db' }
-    await writeMarks(warehouse, new Map([[crypto.randomUUID(), elsewhere]]))
+    const other = { project_id: crypto.randomUUID(), move_id: 'm' }
+    await writeMarks(warehouse, [other], { state: 'moved', other: 'sqlite:other.db' })
     const lock = await acquireStreamLocks(context, ['messages'], Date.now())
     await expect(erase()).rejects.toThrow(/has been reading its messages/)
     if (lock.held) await lock.release()
@@ -245,8 +245,8 @@ for (const kind of kinds)
       await warehouse.query(
         `insert into erased_ids (project_id, id) values ('${sandbox.projectId}', 'someone')`,
       )
-      const former = { state: 'arrived' as const, move_id: 'm', other: 'sqlite:former.db' }
-      await writeMarks(warehouse, new Map([[sandbox.projectId, former]]))
+      const own = { project_id: sandbox.projectId, move_id: 'm' }
+      await writeMarks(warehouse, [own], { state: 'arrived', other: 'sqlite:former.db' })
       const report = await eraser(fixture, 'embedded')({ projects: 'configured' })
       expect(report).toMatchObject({ isConfigured: true, left: {} })
       expect(report.search?.elsewhere.join()).toMatch('sqlite:former.db, to or from which')

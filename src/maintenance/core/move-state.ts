@@ -64,10 +64,10 @@ export const moveSteps: Readonly<
   },
 }
 
-/** As `sync_moves` stores it. */
+/** What `sync_moves` stores of it. */
 export type MoveMark = {
   readonly state: 'leaving' | 'moved' | 'arriving' | 'arrived'
-  readonly moveId: string
+  readonly move_id: string
 }
 
 export function sourceStateOf(mark: MoveMark | undefined): MoveSourceState {
@@ -80,7 +80,7 @@ export function targetStateOf(
   source: MoveMark | undefined,
   hasRows: boolean,
 ): MoveTargetState {
-  const isSame = mark !== undefined && mark.moveId === source?.moveId
+  const isSame = mark !== undefined && mark.move_id === source?.move_id
   switch (mark?.state) {
     case 'moved':
       return 'moved'

@@ -5,7 +5,6 @@
  * the end. That it has begun is in `erased_ids`, and what is left says where the next run goes on.
  */
 import { sql } from 'kysely'
-import { runOn } from '../../../schema/create-missing.ts'
 import { erasedTables } from '../../../schema/mirror-tables.ts'
 import { hasProject } from '../../../schema/moved-tables.ts'
 import { listStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
@@ -25,7 +24,7 @@ import {
 } from '../../warehouse/transactions.ts'
 import { createValueCollector } from '../core/erased-values.ts'
 import { type Erased, type ErasedRows, ofVisitors } from './erase.ts'
-import { suspendTriggers } from './move-rows.ts'
+import { withoutTriggers } from './move-rows.ts'
 
 /**
  * `kept`: who holds the streams now, and where the project has moved. `kept while configured`: a
@@ -215,18 +214,6 @@ export async function finishProjectErasure(context: ProjectDb): Promise<void> {
         where project_id = '' and id = ${project}`.execute(trx.db)
     }),
   )
-}
-
-async function withoutTriggers<T>(
-  { db, kind }: ProjectDb,
-  of: readonly string[],
-  work: () => Promise<T>,
-): Promise<T> {
-  if (of.length === 0) return work()
-  const resume = await suspendTriggers({ kind, run: runOn(db) }, of)
-  const result = await work()
-  await resume()
-  return result
 }
 
 /** Of rows that are read, which may be large, and of others. */

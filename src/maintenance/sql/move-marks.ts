@@ -14,31 +14,12 @@ import { isFenced, readMoves, wholeWarehouse } from '../../warehouse/moves.ts'
 import type { MoveMark } from '../core/move-state.ts'
 import type { MoveSide } from './move-rows.ts'
 
-export type StoredMark = MoveMark & {
-  readonly other: string
-  readonly isVerified: boolean
-  readonly firstPlace: number
-}
+export type StoredMark = DatabaseSchema['sync_moves'] & MoveMark
 export type Marks = ReadonlyMap<ProjectId, StoredMark>
 
-export type NewMark = Pick<DatabaseSchema['sync_moves'], 'state' | 'move_id' | 'other'> & {
-  readonly first_place?: number
-}
-
 export async function readMarks({ db }: Pick<MoveSide, 'db'>): Promise<Marks> {
-  const rows = await readMoves(db)
-  return new Map(
-    rows.map(({ project_id, move_id, state, other, verified_at, first_place }) => [
-      project_id,
-      {
-        state: state as MoveMark['state'],
-        moveId: move_id,
-        other,
-        isVerified: verified_at !== null,
-        firstPlace: Number(first_place),
-      },
-    ]),
-  )
+  const rows = (await readMoves(db)) as readonly StoredMark[]
+  return new Map(rows.map((row) => [row.project_id, row]))
 }
 
 /** A warehouse that has moved as a whole says so of each of its projects. */
@@ -50,11 +31,12 @@ export function markOf(marks: Marks, project: ProjectId): StoredMark | undefined
 /** Also makes the database refuse what it must, or accept it again. */
 export async function writeMarks(
   { db, kind }: Pick<MoveSide, 'db' | 'kind'>,
-  marks: ReadonlyMap<ProjectId, NewMark>,
+  moves: readonly Pick<StoredMark, 'project_id' | 'move_id'>[],
+  { state, other }: Pick<StoredMark, 'state' | 'other'>,
 ): Promise<void> {
-  for (const [project_id, mark] of marks) {
+  for (const { project_id, move_id } of moves) {
     const since = toTimestamp(Date.now())
-    const row = { first_place: 0, ...mark, since, verified_at: null }
+    const row = { state, move_id, other, since, verified_at: null, first_place: 0 }
     await db
       .insertInto('sync_moves')
       .values({ project_id, ...row })
@@ -97,7 +79,7 @@ export async function reservePlaces(
   target: MoveSide,
   projects: readonly ProjectId[],
 ): Promise<number> {
-  const known = (await readMarks(target)).get(projects[0] ?? '')?.firstPlace ?? 0
+  const known = Number((await readMarks(target)).get(projects[0] ?? '')?.first_place ?? 0)
   const lastPlace = async ({ db }: MoveSide, where: RawBuilder<unknown>) => {
     const { rows } = await sql<{ last: number }>`select max(last) as last from (
       select max(seq) as last from writebacks where seq < ${maxPlace} and ${where}

@@ -6,7 +6,7 @@
 
 import { hash } from 'node:crypto'
 import { type ColumnType, type DatabaseKind, plainType } from '../../../schema/column-types.ts'
-import type { Run } from '../../../schema/create-missing.ts'
+import { type Run, runOn } from '../../../schema/create-missing.ts'
 import { hasProject, placeColumns } from '../../../schema/moved-tables.ts'
 import type { TableSpec } from '../../../schema/tables.ts'
 import type { Scalar } from '../../values/json.ts'
@@ -316,8 +316,20 @@ async function insertInPostgres({ target, table, columns }: Work, rows: readonly
     )
 }
 
-/** In a transaction: rows are stored as they are. Returns what makes the triggers work again. */
-export async function suspendTriggers(
+/** In a transaction: rows are stored, and deleted, as they are. */
+export async function withoutTriggers<T>(
+  { db, kind }: Pick<MoveSide, 'db' | 'kind'>,
+  tables: readonly string[],
+  work: () => Promise<T>,
+): Promise<T> {
+  const resume = await suspendTriggers({ kind, run: runOn(db) }, tables)
+  const result = await work()
+  await resume()
+  return result
+}
+
+/** Returns what makes the triggers work again. */
+async function suspendTriggers(
   { kind, run }: Pick<MoveSide, 'kind' | 'run'>,
   tables: readonly string[],
 ): Promise<() => Promise<void>> {

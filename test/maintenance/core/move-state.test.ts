@@ -24,19 +24,19 @@ function statesOf({ source, target, hasRows }: World): readonly [MoveSourceState
 /** The worlds after each durable write of a step: a kill leaves one of them, or the one before. */
 const writes: Readonly<Partial<Record<MoveStep, (world: World) => readonly World[]>>> = {
   begin: (world) => {
-    const moveId = `${world.source?.moveId ?? ''}+`
-    const left: World = { ...world, source: { state: 'leaving', moveId } }
-    return [left, { ...left, target: { state: 'arriving', moveId } }]
+    const move_id = `${world.source?.move_id ?? ''}+`
+    const left: World = { ...world, source: { state: 'leaving', move_id } }
+    return [left, { ...left, target: { state: 'arriving', move_id } }]
   },
   copy: ({ source, target }) => [
     { ...(source && { source }), ...(target && { target }), hasRows: true },
     {
-      source: { state: 'moved', moveId: source!.moveId },
+      source: { state: 'moved', move_id: source!.move_id },
       ...(target && { target }),
       hasRows: true,
     },
   ],
-  arrive: (world) => [{ ...world, target: { state: 'arrived', moveId: world.source!.moveId } }],
+  arrive: (world) => [{ ...world, target: { state: 'arrived', move_id: world.source!.move_id } }],
 }
 
 const stepOf = (world: World): MoveStep => {
@@ -57,13 +57,13 @@ function reachable(first: World): readonly World[] {
   return [...found.values()]
 }
 
-const old = { state: 'moved', moveId: 'old' } as const
+const old = { state: 'moved', move_id: 'old' } as const
 const beginnings: readonly World[] = [
   { hasRows: false },
   // It was here before, and is moved back.
-  { source: { state: 'arrived', moveId: 'old' }, target: old, hasRows: true },
+  { source: { state: 'arrived', move_id: 'old' }, target: old, hasRows: true },
   // A move to another target was given up.
-  { source: { state: 'leaving', moveId: 'other' }, hasRows: false },
+  { source: { state: 'leaving', move_id: 'other' }, hasRows: false },
 ]
 
 test('wherever it is killed, at most one is active, and the same command ends it', () => {
@@ -86,9 +86,9 @@ test('the target becomes active only if the source is marked with the same move'
       if (step === 'arrive') expect([source, target]).toEqual(['moved', 'arriving'])
       if (step === 'copy') expect([source, target]).toEqual(['leaving', 'arriving'])
     }
-  const moved = { state: 'moved', moveId: 'a' } as const
-  expect(targetStateOf({ state: 'arriving', moveId: 'b' }, moved, true)).toBe('arriving_other')
-  expect(targetStateOf({ state: 'arrived', moveId: 'b' }, moved, true)).toBe('active')
+  const moved = { state: 'moved', move_id: 'a' } as const
+  expect(targetStateOf({ state: 'arriving', move_id: 'b' }, moved, true)).toBe('arriving_other')
+  expect(targetStateOf({ state: 'arrived', move_id: 'b' }, moved, true)).toBe('active')
 })
 
 test('a living project is never overwritten', () => {
