@@ -1,16 +1,19 @@
-/** Reads a large result of Postgres in batches of bounded size, through a cursor. */
+/** Reads a large result in batches of bounded size: of Postgres through a cursor. */
 import type { DbConnection, ValueList } from './connection-pool.ts'
 import { maxRows, rowSize, targetSize } from './sqlite.ts'
 
 /** Rows as the database returns them, as lists of values in the order of these columns. */
-export type ReadBatches = (
+type ReadBatches = (
   text: string,
   parameters: readonly unknown[],
   columns: readonly string[],
 ) => AsyncIterable<readonly ValueList[]>
 
 /** Within a transaction. */
-export function cursorReader(connection: DbConnection): ReadBatches {
+export const batchReader = (connection: DbConnection): ReadBatches =>
+  connection.local?.readBatches ?? cursorReader(connection)
+
+function cursorReader(connection: DbConnection): ReadBatches {
   let cursors = 0
   return async function* (text, parameters, columns) {
     // Each has a name of its own, as one that was not read to its end stays open.

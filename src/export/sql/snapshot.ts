@@ -13,7 +13,7 @@ import {
 } from '../../warehouse/connection-pool.ts'
 import { typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, encodeText } from '../../warehouse/escape.ts'
-import { cursorReader, type ReadBatches } from '../../warehouse/postgres-cursor.ts'
+import { batchReader } from '../../warehouse/postgres-cursor.ts'
 import type { SnapshotReader } from '../../warehouse/transactions.ts'
 import type {
   ExportColumn,
@@ -55,7 +55,7 @@ function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection) {
     const { sql, parameters } = query.compile(db)
     return (await connection.run(sql, parameters)).rows as Row[]
   }
-  const readBatches: ReadBatches = local?.readBatches ?? cursorReader(connection)
+  const readBatches = batchReader(connection)
   const described = new Map<string, Promise<SourceObject>>()
   const describe = (object: ObjectName) => {
     const source = described.get(object.name) ?? describeObject(run, local, object)

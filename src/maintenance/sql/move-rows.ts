@@ -20,7 +20,7 @@ import {
   type ValueList,
 } from '../../warehouse/connection-pool.ts'
 import { batchesOf, elementType, quoteName, rowsPerStatement } from '../../warehouse/dialect.ts'
-import { cursorReader } from '../../warehouse/postgres-cursor.ts'
+import { batchReader } from '../../warehouse/postgres-cursor.ts'
 import { codecOf, type ValueCodec } from './moved-values.ts'
 
 /** One of the two warehouses, on a connection that only the move uses. */
@@ -31,21 +31,19 @@ export type MoveSide = {
   readonly db: Db
 }
 
-export type MovedTable = {
-  readonly name: string
-  readonly spec: TableSpec
-  readonly project: ProjectId
-  /** Besides those of the schema. */
-  readonly discovered: ReadonlyMap<string, ColumnType>
-  readonly firstPlace: number
-}
-
 export type MovedRows = { readonly rows: number; readonly digest: string }
 
 type Work = {
   readonly source: MoveSide
   readonly target: MoveSide
-  readonly table: MovedTable
+  readonly table: {
+    readonly name: string
+    readonly spec: TableSpec
+    readonly project: ProjectId
+    /** Columns besides those of the schema. */
+    readonly discovered: ReadonlyMap<string, ColumnType>
+    readonly firstPlace: number
+  }
   readonly columns: readonly (ValueCodec & { readonly name: string; readonly type: ColumnType })[]
   readonly key: readonly string[]
 }
@@ -54,7 +52,7 @@ type Work = {
 export async function moveRows(
   source: MoveSide,
   target: MoveSide,
-  table: MovedTable,
+  table: Work['table'],
   { signal, onRows }: { readonly signal: AbortSignal; readonly onRows: (rows: number) => void },
 ): Promise<MovedRows> {
   const key = table.spec.key.filter((name) => name !== 'project_id')
@@ -70,15 +68,14 @@ export async function moveRows(
     for (const form of forms) digest.add(form)
     const rows = placed.map((row) => convertRow(work, row))
     const last = keyOf(work, rows.at(-1) ?? [])
-    isBehindAll ||= !(await hasRows(work, after, null))
+    isBehindAll ||= !(await hasRows(work, after))
     if (isBehindAll) await write.insert(rows)
     else if (!(await areEqual(work, after, last, forms))) await write.replace(after, last, rows)
     after = last
     onRows(rows.length)
   }
   const canEnd = after === null || key.length > 0
-  if (canEnd && !isBehindAll && (await hasRows(work, after, null)))
-    await write.replace(after, null, [])
+  if (canEnd && !isBehindAll && (await hasRows(work, after))) await write.replace(after, null, [])
   await write.commit()
   const copied = createDigest()
   for await (const batch of readRows(work, target))
@@ -109,20 +106,24 @@ function createDigest() {
   }
 }
 
-function columnsOf(source: MoveSide, target: MoveSide, table: MovedTable) {
+function columnsOf({ kind: from }: MoveSide, { kind: to }: MoveSide, table: Work['table']) {
   const described = Object.entries(table.spec.columns).map(
     ([name, [type]]) => [name, plainType[type]] as const,
   )
   return [...described, ...table.discovered].map(([name, type]) => {
-    const codec = codecOf(source.kind, target.kind, type)
-    const isPacked = table.name === 'message_rows' && name === 'raw'
-    return { name, type, ...(isPacked && source.kind !== target.kind ? packed(codec) : codec) }
+    const codec = codecOf(from, to, type)
+    const isPacked = table.name === 'message_rows' && name === 'raw' && from !== to
+    return { name, type, ...(isPacked ? packed(to, codec) : codec) }
   })
 }
 
 /** What SQLite has as `{}`, Postgres has as null; see `messages-view.ts`. */
-function packed({ convert, formOf }: ValueCodec): ValueCodec {
-  return { formOf, convert: (value) => (value === '{}' ? null : convert(value)) }
+function packed(to: DatabaseKind, { convert, formOf }: ValueCodec): ValueCodec {
+  const [empty, here] = to === 'sqlite' ? [null, '{}'] : ['{}', null]
+  return {
+    convert: (value) => (value === empty ? here : convert(value)),
+    formOf: (kind, value) => formOf(kind, value) ?? '{}',
+  }
 }
 
 /** With its places in the queue as the target has them. */
@@ -137,12 +138,8 @@ function placeRow({ table, columns }: Work, row: ValueList): ValueList {
 }
 
 function convertRow(work: Work, row: ValueList): ValueList {
-  const isToSqlite = work.target.kind === 'sqlite' && work.source.kind !== 'sqlite'
   return work.columns.map(({ name, convert }, n) => {
-    const value = row[n] as Scalar
-    if (value === null)
-      return isToSqlite && work.table.name === 'message_rows' && name === 'raw' ? '{}' : null
-    const converted = convert(value)
+    const converted = convert(row[n] as Scalar)
     if (converted !== undefined) return converted
     throw unstorable(work, `${name} of the row ${keyOf(work, row).join(' ')} is no time`)
   })
@@ -157,15 +154,8 @@ function unstorable({ table }: Work, why: string): UserError {
   })
 }
 
-function formOf({ table, columns }: Work, kind: DatabaseKind, row: ValueList): string {
-  return JSON.stringify(
-    columns.map(({ name, formOf: form }, n) => {
-      const value = row[n] as Scalar
-      if (table.name === 'message_rows' && name === 'raw' && value === null) return '{}'
-      return value === null ? null : form(kind, value)
-    }),
-  )
-}
+const formOf = ({ columns }: Work, kind: DatabaseKind, row: ValueList): string =>
+  JSON.stringify(columns.map((column, n) => column.formOf(kind, row[n] as Scalar)))
 
 function keyOf({ columns, key }: Work, row: ValueList): ValueList {
   return key.map((name) => row[columns.findIndex((column) => column.name === name)])
@@ -206,20 +196,18 @@ function queryOf(work: Work, where: string, isOrdered = true): string {
 
 /** Of the source in the order of the key. */
 async function* readRows(work: Work, side: MoveSide) {
-  const { local } = side.connection
   const isSource = side === work.source
   const { where, parameters } = rangeOf(work, side, null, null)
   const text = queryOf(work, where, isSource)
-  if (local !== undefined) return yield* local.readBatches(text, parameters)
   if (!isSource) await side.run(beginSnapshot[side.kind])
   const names = work.columns.map(({ name }) => name)
-  yield* cursorReader(side.connection)(text, parameters, names)
+  yield* batchReader(side.connection)(text, parameters, names)
   if (!isSource) await side.run('commit')
 }
 
-async function hasRows(work: Work, from: ValueList | null, to: ValueList | null): Promise<boolean> {
+async function hasRows(work: Work, from: ValueList | null): Promise<boolean> {
   const { target, table } = work
-  const { where, parameters } = rangeOf(work, target, from, to)
+  const { where, parameters } = rangeOf(work, target, from, null)
   const text = `select 1 from ${quoteName(table.name)} where ${where} limit 1`
   return (await target.connection.run(text, parameters)).rows.length > 0
 }

@@ -8,11 +8,10 @@ import {
   beginSnapshot,
   type ConnectionPool,
   type Db,
-  type DbConnection,
   type ValueList,
 } from '../../warehouse/connection-pool.ts'
 import { quoteName } from '../../warehouse/dialect.ts'
-import { cursorReader } from '../../warehouse/postgres-cursor.ts'
+import { batchReader } from '../../warehouse/postgres-cursor.ts'
 import { createFinder } from '../core/byte-finder.ts'
 import type { ErasedValue } from '../core/erased-values.ts'
 import {
@@ -44,21 +43,21 @@ export async function searchTables(
   values: readonly ErasedValue[],
   describePlace: DescribePlace = placeOf,
 ) {
-  const pieces = piecesOf(values)
-  const tally = createTally(pieces)
-  const scan = createScan(pieces)
+  const search = createSearch(piecesOf(values))
+  const { tally } = search
   const unread: Unread[] = []
   const listed = await (pool.kind === 'sqlite' ? listSqliteTables(db) : listPostgresTables(db))
   for (const table of listed) {
+    const places = table.columns.map((column) => describePlace(table, column))
     const why = table.isReadable
-      ? await searchTable(pool, table, { tally, scan, describePlace })
+      ? await readTable(pool, table, (rows) => {
+          for (const [n, place] of places.entries()) search.scan(rows, n, place)
+        })
       : 'the role may not read it'
     if (why !== null) unread.push({ place: table.name, why })
   }
-  for (const { name, text, what } of await listDefinitions(db, pool.kind)) {
-    const place = placeOfDefinition(name, what)
-    scan([[text]], 0, (piece, match) => tally.add(place, piece, match))
-  }
+  for (const { name, text, what } of await listDefinitions(db, pool.kind))
+    search.scan([[text]], 0, placeOfDefinition(name, what))
   const inStatistics =
     pool.kind === 'postgres' ? await searchStatistics(db, tally.notInTables()) : []
   return {
@@ -74,25 +73,17 @@ export async function searchTables(
   }
 }
 
-type Search = {
-  readonly tally: ReturnType<typeof createTally>
-  readonly scan: Scan
-  readonly describePlace: DescribePlace
-}
-
 /** Null: it was read. One that fails, or is dropped, does not keep the others from being read. */
-async function searchTable(
+async function readTable(
   pool: ConnectionPool,
-  table: Table,
-  { tally, scan, describePlace }: Search,
-) {
+  { name, columns }: Table,
+  onRows: (rows: readonly ValueList[]) => void,
+): Promise<string | null> {
   const connection = await pool.acquire()
-  const places = table.columns.map((column) => describePlace(table, column))
+  const text = `select ${columns.map(quoteName).join(', ')} from ${quoteName(name)}`
   try {
-    for await (const rows of readTable(pool.kind, connection, table))
-      for (const [n, place] of places.entries()) {
-        scan(rows, n, (piece, match) => tally.add(place, piece, match))
-      }
+    await connection.run(beginSnapshot[pool.kind], [])
+    for await (const rows of batchReader(connection)(text, [], columns)) onRows(rows)
     return null
   } catch (error) {
     return error instanceof Error && 'code' in error
@@ -104,37 +95,22 @@ async function searchTable(
   }
 }
 
-async function* readTable(
-  kind: ConnectionPool['kind'],
-  connection: DbConnection,
-  { name, columns }: Table,
-): AsyncGenerator<readonly ValueList[]> {
-  const text = `select ${columns.map(quoteName).join(', ')} from ${quoteName(name)}`
-  const { local } = connection
-  await connection.run(beginSnapshot[kind], [])
-  yield* local === undefined
-    ? cursorReader(connection)(text, [], columns)
-    : local.readBatches(text, [])
-}
-
-type Scan = (
-  rows: readonly ValueList[],
-  column: number,
-  onMatch: (piece: number, match: Match) => boolean,
-) => void
-
 /** Between cells, as around a text within JSON. */
 const separator = '"'
 
-/** A column of some rows is searched as a whole. */
-function createScan(pieces: readonly Piece[]): Scan {
+function createSearch(pieces: readonly Piece[]) {
   const find = createFinder(pieces.map(({ text }) => text))
-  return (rows, column, onMatch) => {
-    const data = toBytes(rows.map((row) => row[column]))
-    find(data, (n, start) => {
-      const piece = pieces[n]
-      return piece === undefined || onMatch(n, matchAt(data, start, piece))
-    })
+  const tally = createTally(pieces)
+  return {
+    tally,
+    /** A column of some rows is searched as a whole. */
+    scan(rows: readonly ValueList[], column: number, place: Place): void {
+      const data = toBytes(rows.map((row) => row[column]))
+      find(data, (n, start) => {
+        const piece = pieces[n]
+        return piece === undefined || tally.add(place, n, matchAt(data, start, piece))
+      })
+    },
   }
 }
 
@@ -240,15 +216,10 @@ function placeOfDefinition(name: string, what: string): Place {
   return { place, why: 'someone made it', command }
 }
 
-type Definition = { readonly name: string; readonly text: string; readonly what: string }
-
 /** A view or a partial index may name a value, and a column may be named by one. */
-async function listDefinitions(
-  db: Db,
-  kind: ConnectionPool['kind'],
-): Promise<readonly Definition[]> {
+async function listDefinitions(db: Db, kind: ConnectionPool['kind']) {
   const here = sql`relnamespace = (select oid from pg_namespace where nspname = current_schema())`
-  const query: RawBuilder<Definition> =
+  const query: RawBuilder<Record<'name' | 'text' | 'what', string>> =
     kind === 'sqlite'
       ? sql`select name, sql as text, type as what from sqlite_master where sql is not null`
       : sql`
@@ -271,8 +242,7 @@ type StatisticsRow = {
 
 /** Of columns, of expressions in indexes, and of several columns together. */
 async function searchStatistics(db: Db, gone: readonly Piece[]): Promise<readonly Remains[]> {
-  const tally = createTally(gone)
-  const scan = createScan(gone)
+  const { tally, scan } = createSearch(gone)
   for (const { name, index, values } of await readStatistics(db)) {
     const rebuild = `drop index ${quoteIfNeeded(index ?? '')}, and create it again`
     const place: Place = {
@@ -283,7 +253,7 @@ async function searchStatistics(db: Db, gone: readonly Piece[]): Promise<readonl
           : 'Postgres keeps samples of an index without rows',
       command: index === null ? `analyze ${quoteIfNeeded(name.split('.')[0] ?? '')}` : rebuild,
     }
-    scan([[values]], 0, (piece, match) => tally.add(place, piece, match))
+    scan([[values]], 0, place)
   }
   return tally.remains()
 }
