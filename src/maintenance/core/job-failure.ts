@@ -4,23 +4,24 @@ import type { ProjectId, ProjectName } from '../../values/project.ts'
 import { dayMs, type EpochMs, type Ms, minuteMs } from '../../values/time.ts'
 
 /**
- * `maintenance` restores schedules and overdue work, `outbox_poll` looks for what can be sent,
- * `notify` posts what people are to know. Not jobs: `queue`, which someone paused, and
- * `write_ahead_log` of SQLite, which grows.
+ * How long a failure without a later one is believed: the job may no longer exist. Lanes are
+ * retried soon, schedules may be weekly. `maintenance` restores schedules and overdue work,
+ * `outbox_poll` looks for what can be sent, `notify` posts what people are to know. Not jobs:
+ * `queue`, which someone paused, and `write_ahead_log` of SQLite, which grows.
  */
-const jobKinds = [
-  'sync',
-  'writebacks',
-  'schedule',
-  'lake',
-  'housekeeping',
-  'maintenance',
-  'outbox_poll',
-  'notify',
-  'queue',
-  'write_ahead_log',
-] as const
-export type JobKind = (typeof jobKinds)[number]
+const expiresAfterMs = {
+  sync: 8 * dayMs,
+  writebacks: 15 * minuteMs,
+  schedule: 8 * dayMs,
+  lake: 8 * dayMs,
+  housekeeping: 2 * dayMs,
+  maintenance: 15 * minuteMs,
+  outbox_poll: 15 * minuteMs,
+  notify: 120 * minuteMs,
+  queue: 15 * minuteMs,
+  write_ahead_log: 15 * minuteMs,
+} as const satisfies Readonly<Record<string, Ms>>
+export type JobKind = keyof typeof expiresAfterMs
 
 export type JobIdentity = {
   readonly job: JobKind
@@ -49,23 +50,6 @@ export type FailingJob = {
   readonly identity: JobIdentity
   readonly failure: JobFailure
   readonly isWarehouseError: boolean
-}
-
-/**
- * A failure without a later one expires, as its job may no longer exist. Lanes are retried soon,
- * schedules may be weekly.
- */
-const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
-  sync: 8 * dayMs,
-  schedule: 8 * dayMs,
-  lake: 8 * dayMs,
-  housekeeping: 2 * dayMs,
-  writebacks: 15 * minuteMs,
-  maintenance: 15 * minuteMs,
-  outbox_poll: 15 * minuteMs,
-  notify: 120 * minuteMs,
-  queue: 15 * minuteMs,
-  write_ahead_log: 15 * minuteMs,
 }
 
 /** While the warehouse is away, jobs repeat within seconds: silence means that the job is gone. */
@@ -104,5 +88,4 @@ export function failedSync({ job, key }: Pick<JobFailure, 'job' | 'key'>) {
   return { stream: streamNames.find((stream) => stream === named) ?? null, mode }
 }
 
-export const parseJobKind = (text: string): JobKind | null =>
-  jobKinds.find((kind) => kind === text) ?? null
+export const isJobKind = (text: string): text is JobKind => Object.hasOwn(expiresAfterMs, text)

@@ -6,42 +6,76 @@ import { dayNumber, localDateAt, weekdayOf } from '../../values/days.ts'
 import { formatBytes, formatCount } from '../../values/format.ts'
 import type { EpochMs, EpochSeconds, Ms } from '../../values/time.ts'
 
-const notifiedEvents = [
-  'approval',
-  'uncertain',
-  'failed',
-  'sending_stopped',
-  'key_denied',
-  'gap',
-  'disk',
-  'week',
-] as const
-type NotifiedEvent = (typeof notifiedEvents)[number]
+const some = (one: string, many: string) => (count: number) =>
+  count === 1 ? one : `${formatCount(count)} ${many}`
 
-const eventWords: Readonly<Record<NotifiedEvent, string>> = {
-  approval: 'a batch waits for approval',
-  uncertain: 'uncertain replies or notes',
-  failed: 'rows that failed',
-  sending_stopped: 'sending has stopped',
-  key_denied: 'the key is denied',
-  gap: 'open gaps',
-  disk: 'little space on the disk',
-  week: 'the numbers of the week',
+const stops: Readonly<Record<string, string>> = {
+  held: 'Sending is held: the warehouse went back in time, as after a restored backup.',
+  person: 'Sending has been stopped by a person.',
+  circuit: 'Replies and notes have stopped: the last ones were uncertain or refused.',
 }
+
+/**
+ * `words`: for people, and `say` what is announced. `page`: of the console, within the project;
+ * null: none.
+ */
+const notifiedEvents = {
+  approval: {
+    words: 'a batch waits for approval',
+    say: some('A batch waits for approval.', 'batches wait for approval.'),
+    page: '/writebacks',
+  },
+  uncertain: {
+    words: 'uncertain replies or notes',
+    say: some(
+      'A reply or note is uncertain: it may have arrived, and a person decides.',
+      'replies or notes are uncertain: they may have arrived, and a person decides.',
+    ),
+    page: '/writebacks',
+  },
+  failed: {
+    words: 'rows that failed',
+    say: some('A row failed or met a conflict.', 'rows failed or met a conflict.'),
+    page: '/writebacks',
+  },
+  sending_stopped: {
+    words: 'sending has stopped',
+    say: (_: number, subject: string) => stops[subject] ?? 'Sending has stopped.',
+    page: '/writebacks',
+  },
+  key_denied: {
+    words: 'the key is denied',
+    say: () => 'The service denies the key: nothing is read or sent.',
+    page: '',
+  },
+  gap: {
+    words: 'open gaps',
+    say: some('A gap has opened: data is missing.', 'gaps are open: data is missing.'),
+    page: '/streams',
+  },
+  disk: {
+    words: 'little space on the disk',
+    say: (bytes: number) => `The disk is nearly full: ${formatBytes(bytes)} left.`,
+    page: null,
+  },
+  // Its text is a report.
+  week: { words: 'the numbers of the week', say: () => '', page: null },
+} as const
 
 /** For people. Another version may have stored events that this one does not know. */
 export function describeEvent(event: string): string {
-  return notifiedEvents.some((known) => known === event)
-    ? eventWords[event as NotifiedEvent]
-    : event.replaceAll('_', ' ')
+  return isNotified(event) ? notifiedEvents[event].words : event.replaceAll('_', ' ')
 }
+
+const isNotified = (event: string): event is Condition['event'] =>
+  Object.hasOwn(notifiedEvents, event)
 
 /**
  * Holds now. `subject`: tells apart what is announced by itself, such as a batch. `level`: above 0,
  * and higher than before if there is more to say. `count`: for the text.
  */
 export type Condition = {
-  readonly event: NotifiedEvent
+  readonly event: keyof typeof notifiedEvents
   readonly subject: string
   readonly level: number
   readonly count: number
@@ -119,58 +153,16 @@ export function weekCondition(
   return { event: 'week', subject: '', level: thisMonday, count: 1, monday: thisMonday - 7 }
 }
 
-type Sentence = (count: number, subject: string) => string
-
-const some = (one: string, many: string) => (count: number) =>
-  count === 1 ? one : `${formatCount(count)} ${many}`
-
-const stops: Readonly<Record<string, string>> = {
-  held: 'Sending is held: the warehouse went back in time, as after a restored backup.',
-  person: 'Sending has been stopped by a person.',
-  circuit: 'Replies and notes have stopped: the last ones were uncertain or refused.',
-}
-
-/** `page`: of the console, within the project; null: none. */
-const sentences: Readonly<
-  Record<Exclude<NotifiedEvent, 'week'>, { readonly say: Sentence; readonly page: string | null }>
-> = {
-  approval: {
-    say: some('A batch waits for approval.', 'batches wait for approval.'),
-    page: '/writebacks',
-  },
-  uncertain: {
-    say: some(
-      'A reply or note is uncertain: it may have arrived, and a person decides.',
-      'replies or notes are uncertain: they may have arrived, and a person decides.',
-    ),
-    page: '/writebacks',
-  },
-  failed: {
-    say: some('A row failed or met a conflict.', 'rows failed or met a conflict.'),
-    page: '/writebacks',
-  },
-  sending_stopped: {
-    say: (_, subject) => stops[subject] ?? 'Sending has stopped.',
-    page: '/writebacks',
-  },
-  key_denied: { say: () => 'The service denies the key: nothing is read or sent.', page: '' },
-  gap: {
-    say: some('A gap has opened: data is missing.', 'gaps are open: data is missing.'),
-    page: '/streams',
-  },
-  disk: { say: (bytes) => `The disk is nearly full: ${formatBytes(bytes)} left.`, page: null },
-}
-
 /** A line for each event. `linkTo`: the address of a page of the project. */
 export function describeNews(
   news: readonly Condition[],
   project: string,
   linkTo: (page: string) => string,
 ): readonly string[] {
-  return notifiedEvents.flatMap((event) => {
+  return (Object.keys(notifiedEvents) as Condition['event'][]).flatMap((event) => {
     const ofEvent = news.filter((condition) => condition.event === event)
     if (event === 'week' || ofEvent.length === 0) return []
-    const { say, page } = sentences[event]
+    const { say, page } = notifiedEvents[event]
     const link = page === null ? '' : ` ${linkTo(page)}`
     if (event === 'sending_stopped')
       return ofEvent.map(({ count, subject }) => `${project}: ${say(count, subject)}${link}`)

@@ -10,7 +10,7 @@ import {
   isHolderAlive,
   processLabel,
 } from '../../warehouse/process-identity.ts'
-import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
+import { isJobKind, type JobFailure } from '../core/job-failure.ts'
 
 /** `id`: of this worker. Also deletes stale rows. */
 export async function recordWorkerHeartbeat(
@@ -92,17 +92,16 @@ export async function clearJobFailure(
 /** Longest failing first. `project`: only its own failures and those that concern all projects. */
 export async function listFailures(db: Db, project?: ProjectId): Promise<JobFailure[]> {
   const { rows } = await sql<
-    Omit<JobFailure, 'job' | 'since' | 'lastAt'> & Record<'kind' | 'first' | 'last', string>
+    Omit<JobFailure, 'job' | 'since' | 'lastAt'> & Record<'job' | 'since' | 'lastAt', string>
   >`
-    select project_id as "projectId", job as kind, subject as key, since as first, last_at
-    as last, failures, reason
+    select project_id as "projectId", job, subject as key, since, last_at as "lastAt", failures,
+    reason
     from sync_failures ${project === undefined ? sql`` : sql`where project_id in (${project}, '')`}
     order by since, project_id, job, subject`.execute(db)
-  return rows.flatMap(({ kind, first, last, ...failure }) => {
-    const job = parseJobKind(kind)
+  return rows.flatMap(({ job, since, lastAt, ...failure }) =>
     // Otherwise a newer version recorded it.
-    return job === null
-      ? []
-      : [{ ...failure, job, since: Date.parse(first), lastAt: Date.parse(last) }]
-  })
+    isJobKind(job)
+      ? [{ ...failure, job, since: Date.parse(since), lastAt: Date.parse(lastAt) }]
+      : [],
+  )
 }
