@@ -48,7 +48,6 @@ export {
   isCircuitOpen,
   listAllPendingStreams,
   markSynced,
-  noSyncState,
   type ProjectHealth,
   type ProjectRuns,
   readProjectStates,

@@ -60,24 +60,20 @@ export async function searchWarehouse(
     describePlace,
   )
   const own = ownFiles(location)
-  const all = await filesOf(location)
+  const paths = await filesOf(location)
+  const isOwn = (path: string) => own.includes(path)
   const files = [
+    ...(await searchFiles(paths.filter(isOwn), gone)),
     ...(await searchFiles(
-      all.filter((path) => own.includes(path)),
-      gone,
-    )),
-    ...(await searchFiles(
-      all.filter((path) => !own.includes(path)),
+      paths.filter((path) => !isOwn(path)),
       [...gone, ...kept],
     )),
   ]
   const uncleaned = isRepeated && compacted !== null ? findUncleaned(location, compacted) : []
   const inFiles = files.flatMap(({ path, values: count }): readonly Remains[] => {
-    if (uncleaned.includes(path) && count === 0)
-      return [{ place: basename(path), values: null, ...remedy(location, path, compacted) }]
-    return count === null || count === 0
-      ? []
-      : [{ place: basename(path), values: count, ...remedy(location, path, compacted) }]
+    const found = count === 0 && uncleaned.includes(path) ? null : count
+    if (count === null || found === 0) return []
+    return [{ place: basename(path), values: found, ...remedy(location, path, compacted) }]
   })
   return {
     values: values.values.length - common,

@@ -12,7 +12,6 @@ import type { FailingJob, ProjectHealth } from '../maintenance/maintenance.ts'
 import {
   isCircuitOpen,
   markSynced,
-  noSyncState,
   readProjectStates,
   readStreamStates,
 } from '../maintenance/sql/gauges.ts'
@@ -89,23 +88,23 @@ export async function readMirrorHealth(
   intervalOf: (project: ProjectConfig, stream: StreamName) => Ms | null,
 ): Promise<readonly ProjectHealth[]> {
   const now = Date.now()
-  const states = await readProjectStates(warehouse.db, now)
+  const stateOf = await readProjectStates(warehouse.db, now)
   const held = await listHeld(warehouse.db)
   const paused = await listPaused(warehouse.db, now)
   return Promise.all(
     projects.map(async (project): Promise<ProjectHealth> => {
       const opened = budgets.ifOpened(project)
       const budget = opened && (await opened.view().catch(() => null))
-      const { streams, pendingChildren, ...counts } = states.get(project.projectId) ?? noSyncState
+      const { streams, pendingChildren, ...counts } = stateOf(project.projectId)
       return {
         project: project.name,
         streams: project.streams.map((stream) => {
-          const completion = streams.get(stream)
+          const completion = streams?.get(stream)
           return {
             stream,
             lagMs: completion?.at == null ? null : Math.max(0, now - completion.at),
             intervalMs: intervalOf(project, stream),
-            pendingChildren: pendingChildren.get(stream as ChildStreamName) ?? 0,
+            pendingChildren: pendingChildren?.get(stream as ChildStreamName) ?? 0,
             isFailed: completion?.failed === true || isStreamFailing(failing, project.name, stream),
             isSkipped: completion?.skipped ?? false,
           }

@@ -9,19 +9,17 @@ export const minFindable = 7
 
 /** `step`: how far pieces are apart. `width`: how many times 4 bytes each has. */
 const step = 4
-type Width = 1 | 2 | 4
-const widths: readonly Width[] = [4, 2, 1]
+const widths = [4, 2, 1]
 type Group = {
-  readonly width: Width
+  readonly width: number
   readonly pieces: Map<number, number[]>
   readonly filter: Uint8Array
 }
 
 /** True: the text need not be found again. */
-export type OnFound = (text: number, start: number) => boolean
-export type Finder = (data: Uint8Array, onFound: OnFound) => void
+type OnFound = (text: number, start: number) => boolean
 
-export function createFinder(texts: readonly string[]): Finder {
+export function createFinder(texts: readonly string[]) {
   const encoded = texts.map((text) => Uint8Array.from(Buffer.from(text), toLower))
   const groups = widths.map((width): Group => {
     return { width, pieces: new Map(), filter: new Uint8Array(filterSize / 8) }
@@ -31,7 +29,7 @@ export function createFinder(texts: readonly string[]): Finder {
     if (group !== undefined) addText(group, bytes, n)
   }
   const used = groups.filter(({ pieces }) => pieces.size > 0)
-  return (data, onFound) => {
+  return (data: Uint8Array, onFound: OnFound): void => {
     const aligned = data.byteOffset % 4 === 0 ? data : Uint8Array.from(data)
     for (const group of used) findIn(group, aligned, encoded, onFound)
   }
@@ -89,7 +87,7 @@ function isAt(data: Uint8Array, start: number, text: Uint8Array | undefined): bo
 
 const toLower = (byte: number): number => (byte >= 65 && byte <= 90 ? byte | 32 : byte)
 
-function keyAt(bytes: Uint8Array, at: number, width: Width): number {
+function keyAt(bytes: Uint8Array, at: number, width: number): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset)
   const words = Array.from({ length: width }, (_, n) => view.getInt32(at + n * 4, true))
   return keyOf(Int32Array.from(words), 0, width)
@@ -98,7 +96,7 @@ function keyAt(bytes: Uint8Array, at: number, width: Width): number {
 /** The bit of small letters is set in all bytes: others that become equal are compared later. */
 const anyCase = 0x20202020
 
-function keyOf(words: Int32Array, at: number, width: Width): number {
+function keyOf(words: Int32Array, at: number, width: number): number {
   let key = 0
   for (let n = 0; n < width; n++) {
     key = Math.imul(key ^ ((words[at + n] ?? 0) | anyCase), 0x9e3779b1)

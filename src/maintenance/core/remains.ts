@@ -23,8 +23,6 @@ export type Place = Pick<Remains, 'place' | 'why' | 'command'> & {
 /** `whole`: all of a cell, or of a text in its JSON. `longer`: a part of a longer word. */
 export type Match = 'whole' | 'part' | 'longer'
 
-export type Tally = ReturnType<typeof createTally>
-
 /** A piece of a value, by which it is found. */
 export type Piece = { readonly text: string; readonly value: number; readonly kind: ValueKind }
 

@@ -37,29 +37,28 @@ export type Erasure = Pick<AnalyticsSettings, 'calls'> & { readonly visitor: str
  * What `erase` would delete. Throws UserError if nothing is stored of the visitor, nor was erased.
  */
 export async function countErased(context: ProjectDb, erasure: Erasure) {
-  const rows = await countRows(context, await findIds(context, erasure), erasure)
-  const isRepeated = (await readErasedIds(context, erasure)).length > 0
-  requireAny(rows, isRepeated, erasure)
-  return { rows, isRepeated }
+  const { rows, erasedBefore } = await readStored(context, erasure)
+  return { rows, isRepeated: erasedBefore.length > 0 }
 }
 
-/** Of the visitor, by earlier erasures. */
-async function readErasedIds(context: ProjectDb, { visitor }: Erasure): Promise<readonly string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select id from erased_ids where ${isErasedWith(context, visitor)}`.execute(context.db)
-  return rows.map(({ id }) => id)
-}
-
-function requireAny(rows: ErasedRows, isRepeated: boolean, { visitor }: Erasure): void {
-  if (isRepeated || Object.keys(rows).length > 0) return
-  throw new UserError({
-    what: 'nothing was erased',
-    why: `nothing is stored of the visitor ${visitor}`,
-    next:
-      'check the id: `deskmirror export visitors` lists all, and a ' +
-      'visitor may be in another project',
-    exitCode: 2,
-  })
+/** `erasedBefore`: ids of the visitor, by earlier erasures. */
+async function readStored(context: ProjectDb, erasure: Erasure) {
+  const { db } = context
+  const { visitor } = erasure
+  const ids = await findIds(context, erasure)
+  const rows = await countRows(context, ids, erasure)
+  const { rows: erased } = await sql<{ id: string }>`
+    select id from erased_ids where ${isErasedWith(context, visitor)}`.execute(db)
+  if (erased.length === 0 && Object.keys(rows).length === 0)
+    throw new UserError({
+      what: 'nothing was erased',
+      why: `nothing is stored of the visitor ${visitor}`,
+      next:
+        'check the id: `deskmirror export visitors` lists all, and a ' +
+        'visitor may be in another project',
+      exitCode: 2,
+    })
+  return { ids, rows, erasedBefore: erased.map(({ id }) => id) }
 }
 
 /** In the spellings of the service. `visitors`: the visitor, in all spellings. */
@@ -123,10 +122,6 @@ function partsOf(context: ProjectDb, ids: Ids, erasure: Erasure) {
   const part = (table: string, column: string, some: readonly string[]) => {
     return { table, where: sql`${sql.ref(column)} ${inList(kind, some)}` }
   }
-  const anyMention = (table: string, column: string) => ({
-    table,
-    where: mentionsAny(sql.ref(column), all),
-  })
   return [
     ...Object.entries(erasedTables).map(([table, named]) => {
       // The ids of a list's rows have been found by the others.
@@ -140,7 +135,7 @@ function partsOf(context: ProjectDb, ids: Ids, erasure: Erasure) {
     part('facts_due', 'id', all),
     part('sync_children', 'parent_id', all),
     part('sync_seen_rows', 'id', all),
-    anyMention('sync_gaps', 'dedup_key'),
+    { table: 'sync_gaps', where: mentionsAny(sql.ref('dedup_key'), all) },
   ]
 }
 
@@ -195,11 +190,8 @@ export async function erase(context: ProjectDb, erasure: Erasure, by: string): P
   return inDurableTransaction(context, async (trx) => {
     await waitForWriters(trx)
     await writeCallFields(trx, erasure)
-    const ids = await findIds(trx, erasure)
-    const rows = await countRows(trx, ids, erasure)
-    const erasedBefore = await readErasedIds(trx, erasure)
+    const { ids, rows, erasedBefore } = await readStored(trx, erasure)
     const isRepeated = erasedBefore.length > 0
-    requireAny(rows, isRepeated, erasure)
     await rejectInFlight(trx, ids)
     const values = await collectValues(trx, ids, erasure, erasedBefore)
     await storeErasedIds(trx, ids, erasure)

@@ -1,10 +1,6 @@
 /** The health of every mirror in numbers, and what is left to read of each stream. */
 import { sql } from 'kysely'
-import {
-  type ChildStreamName,
-  isChildStream,
-  type StreamName,
-} from '../../../schema/stream-specs.ts'
+import { isChildStream, type StreamName } from '../../../schema/stream-specs.ts'
 import type { StreamReport } from '../../mirror/mirror.ts'
 import { countAllPending } from '../../mirror/sql/pending-children.ts'
 import { evaluateCircuits, mayBeOpen } from '../../outbox/send/circuit-breaker.ts'
@@ -15,14 +11,11 @@ import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
-type ProjectCounts = {
+export type ProjectHealth = {
+  readonly project: ProjectName
   /** Open gaps: data known to be missing. */
   readonly gaps: number
   readonly writebacks: Readonly<Record<string, number>>
-}
-
-export type ProjectHealth = ProjectCounts & {
-  readonly project: ProjectName
   readonly streams: readonly {
     readonly stream: StreamName
     /** Time since the stream was last read completely; null = never. */
@@ -45,30 +38,14 @@ export type ProjectHealth = ProjectCounts & {
   readonly isCircuitOpen: boolean
 }
 
-/** Streams that have never been synced, or have nothing pending, are missing. */
-export const noSyncState: ProjectSyncState = {
-  streams: new Map(),
-  pendingChildren: new Map(),
-  gaps: 0,
-  writebacks: {},
-}
-
-type ProjectSyncState = ProjectCounts & {
-  readonly streams: StreamSyncStates
-  readonly pendingChildren: ReadonlyMap<ChildStreamName, number>
-}
-
 /** `at`: when the stream was last read to its end. `skipped`: the key lacked its scope. */
 type StreamSyncStates = ReadonlyMap<
   StreamName,
   { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
 >
 
-/** Every project that has been synced or has write-backs. */
-export async function readProjectStates(
-  db: Db,
-  now: EpochMs,
-): Promise<Map<string, ProjectSyncState>> {
+/** Of a project. Streams that have never been synced, or have nothing pending, are missing. */
+export async function readProjectStates(db: Db, now: EpochMs) {
   const pending = await countAllPending(db, now)
   const gaps = await sql<{ project: ProjectId; count: number }>`
     select project_id as project, count(*) as count from sync_gaps
@@ -76,18 +53,16 @@ export async function readProjectStates(
   const queue = await sql<{ project: ProjectId; status: string; count: number }>`
     select project_id as project, status, count(*) as count from writebacks
     group by project_id, status`.execute(db)
-  const writebacks = Map.groupBy(queue.rows, ({ project }) => project)
   const states = await readStreamStates(db)
-  const stateOf = (project: ProjectId): ProjectSyncState => ({
-    streams: states.get(project) ?? noSyncState.streams,
-    pendingChildren: pending.get(project) ?? noSyncState.pendingChildren,
-    gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
-    writebacks: Object.fromEntries(
-      (writebacks.get(project) ?? []).map(({ status, count }) => [status, count]),
-    ),
-  })
-  const projects = new Set([...states.keys(), ...pending.keys(), ...writebacks.keys()])
-  return new Map([...projects].map((project) => [project, stateOf(project)]))
+  return (project: ProjectId) => {
+    const ofProject = queue.rows.filter((row) => row.project === project)
+    return {
+      streams: states.get(project),
+      pendingChildren: pending.get(project),
+      gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
+      writebacks: Object.fromEntries(ofProject.map(({ status, count }) => [status, count])),
+    }
+  }
 }
 
 export async function readStreamStates(db: Db): Promise<ReadonlyMap<string, StreamSyncStates>> {

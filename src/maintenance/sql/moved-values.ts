@@ -4,16 +4,18 @@ import { type Scalar, toCanonicalJson } from '../../values/json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 import { decodeJson, encodeJson } from '../../warehouse/escape.ts'
 
-/**
- * Not for null. `convert`: undefined = it cannot be stored there. `formOf`: of a returned value.
- */
+/** `convert`: undefined = it cannot be stored there. `formOf`: of a returned value. */
 export type ValueCodec = {
   readonly convert: (value: Scalar) => Scalar | undefined
-  readonly formOf: (kind: DatabaseKind, value: Scalar) => string
+  readonly formOf: (kind: DatabaseKind, value: Scalar) => string | null
 }
 
 export function codecOf(from: DatabaseKind, to: DatabaseKind, type: ColumnType): ValueCodec {
-  return from === to ? unchanged : codecs(to)[columnTypes[type].exported]
+  const { convert, formOf } = from === to ? unchanged : codecs(to)[columnTypes[type].exported]
+  return {
+    convert: (value) => (value === null ? null : convert(value)),
+    formOf: (kind, value) => (value === null ? null : formOf(kind, value)),
+  }
 }
 
 const unchanged: ValueCodec = {
