@@ -13,19 +13,17 @@ export const scopes = [
 ] as const
 export type Scope = (typeof scopes)[number]
 
-type OperationRequest = {
+/** Returns `data` of the response. Throws Problem. */
+type Run = (request: {
   readonly project: Project
-  readonly params: Readonly<Record<string, string | undefined>>
+  readonly params: RouteMatch['params']
   readonly query: URLSearchParams
   readonly body: unknown
   readonly switches: Switches
   readonly now: EpochMs
   /** Random numbers of this request. */
   readonly draw: (part: number) => number
-}
-
-/** Returns `data` of the response. Throws Problem. */
-type Run = (request: OperationRequest) => Json
+}) => Json
 
 export type Endpoint = {
   /** As in schema/openapi.yaml. */
@@ -74,7 +72,7 @@ const listMessages: Run = ({ project, params, query, switches: s }) => {
   const conversation = project.view().conversations.find(params.conversationId)
   // The first hexadecimal digits of an id are evenly spread.
   if (Number.parseInt(conversation.id.slice(0, 4), 16) / 0x10000 < s['messages.forbidden'])
-    throw new Problem('conversation_restricted', 'This conversation is restricted')
+    throw new Problem('conversation_restricted')
   const paging = s['messages.paging']
   const bounds = paging === 'since' || paging === 'before' ? { [paging]: s['messages.bound'] } : {}
   const ignoresLimit = paging === 'all' || s['messages.limit'] === 'ignored'
@@ -290,25 +288,18 @@ const widgetOperation = operation('mintWidgetToken', `POST ${widgetPath}`, null,
 
 export type RouteMatch = {
   readonly operation: Endpoint
-  readonly params: OperationRequest['params']
+  readonly params: Readonly<Record<string, string | undefined>>
 }
 
 const routes = [...operations, widgetOperation].map((operation) => ({
   operation,
-  parts: operation.path.split('/'),
+  pattern: new RegExp(`^${operation.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]*)')}$`),
 }))
 
 export function findRoute(method: string, path: string): RouteMatch | undefined {
-  const given = path.split('/')
-  const found = routes.find(
-    ({ operation, parts }) =>
-      operation.method === method &&
-      parts.length === given.length &&
-      parts.every((part, i) => part.startsWith('{') || part === given[i]),
-  )
-  if (found === undefined) return undefined
-  const params = found.parts.flatMap((part, i) =>
-    part.startsWith('{') ? [[part.slice(1, -1), given[i] ?? '']] : [],
-  )
-  return { operation: found.operation, params: Object.fromEntries(params) }
+  for (const { operation, pattern } of routes) {
+    const found = operation.method === method ? pattern.exec(path) : null
+    if (found !== null) return { operation, params: { ...found.groups } }
+  }
+  return undefined
 }

@@ -1,4 +1,5 @@
 /** Faults between a client and the service, random or scripted, and the responses that replace. */
+import { STATUS_CODES } from 'node:http'
 import type { Json } from '../values/json.ts'
 import { type Endpoint, isWrite } from './endpoints.ts'
 import { pick, purposes, type SeededRandom, toUnitInterval } from './random.ts'
@@ -18,8 +19,8 @@ const internalError = envelope(500, 'INTERNAL_ERROR')
 /** As when another client used the key. */
 const overLimit = waitingAsAsked(envelope(429, 'rate_limited', { 'retry-after': '1' }))
 /** As a gateway answers, which says nothing of what happened behind it. */
-const busyGateway = waitingAsAsked(htmlPage(429, 'Too Many Requests'))
-const badGateway = htmlPage(502, 'Bad Gateway')
+const busyGateway = waitingAsAsked(htmlPage(429))
+const badGateway = htmlPage(502)
 
 export const faultKinds = {
   /** The connection is cut, before the service sees the request, or instead of the response. */
@@ -95,7 +96,11 @@ export function createFaults(random: SeededRandom, switches: () => Switches) {
     /** The fault of this request. Called once per request, in order of arrival. */
     nextFault(operation: Endpoint, requestNumber: number, path: string): FaultKind | null {
       const entry = scripted.find(
-        ({ fault, left }) => left > 0 && matchesRequest(fault, operation, path),
+        ({ fault, left }) =>
+          left > 0 &&
+          path.includes(fault.path ?? '') &&
+          (fault.operation ?? operation.id) === operation.id &&
+          (fault.method ?? operation.method) === operation.method,
       )
       if (entry === undefined) return randomFault(operation, requestNumber)
       if (entry.skip > 0) {
@@ -106,18 +111,6 @@ export function createFaults(random: SeededRandom, switches: () => Switches) {
       return entry.fault.kind
     },
   }
-}
-
-function matchesRequest(
-  { path = '', operation, method }: ScriptedFault,
-  asked: Endpoint,
-  askedPath: string,
-): boolean {
-  return (
-    askedPath.includes(path) &&
-    (operation ?? asked.id) === asked.id &&
-    (method ?? asked.method) === asked.method
-  )
 }
 
 /** Throws a RangeError for a kind that does not exist. */
@@ -135,9 +128,8 @@ function envelope(status: number, code: string, headers: Record<string, string> 
   return (requestId: string) => jsonResponse(status, JSON.stringify({ error, requestId }), headers)
 }
 
-export function htmlPage(status: number, title: string) {
-  const body =
-    `<html><head><title>${status} ` + `${title}</title></head><body><h1>${title}</h1></body></html>`
+export function htmlPage(status: number, title = STATUS_CODES[status]) {
+  const body = `<html><head><title>${status} ${title}</title></head><body><h1>${title}</h1></body></html>`
   return (): ServiceResponse => ({
     status,
     headers: { 'content-type': 'text/html; charset=utf-8' },

@@ -4,26 +4,26 @@ import { type EpochMs, type Ms, parseTime } from '../values/time.ts'
 import { jsonResponse, type ServiceResponse } from './response.ts'
 import type { BoundKind, Switches } from './switches.ts'
 
-/** The documented codes and their statuses, and one for unknown paths. */
-const problemStatus = {
-  api_key_missing: 401,
-  api_key_invalid: 401,
-  api_key_wrong_project: 403,
-  api_key_scope_missing: 403,
-  VALIDATION_ERROR: 400,
-  NOT_FOUND: 404,
-  conversation_restricted: 403,
-  rate_limited: 429,
+/** The documented codes, and one for a single conversation; what they say if nothing else. */
+const problems = {
+  api_key_missing: { status: 401, usual: 'Send an API key' },
+  api_key_invalid: { status: 401, usual: 'The API key is unknown or revoked' },
+  api_key_wrong_project: { status: 403, usual: 'The API key belongs to a different project' },
+  api_key_scope_missing: { status: 403, usual: 'The API key lacks the scope that this needs' },
+  VALIDATION_ERROR: { status: 400, usual: 'The request is invalid' },
+  NOT_FOUND: { status: 404, usual: "No such row in this key's project" },
+  conversation_restricted: { status: 403, usual: 'This conversation is restricted' },
+  rate_limited: { status: 429, usual: 'Too many requests' },
 } as const
 
 type Issue = { readonly field: string; readonly message: string }
 type Details = { readonly issues?: readonly Issue[]; readonly retryAfterMs?: number }
 
 export class Problem extends Error {
-  readonly code: keyof typeof problemStatus
+  readonly code: keyof typeof problems
   readonly details: Details
-  constructor(code: keyof typeof problemStatus, message: string, details: Details = {}) {
-    super(message)
+  constructor(code: Problem['code'], message?: string, details: Details = {}) {
+    super(message ?? problems[code].usual)
     this.name = 'Problem'
     this.code = code
     this.details = details
@@ -46,7 +46,7 @@ export function problemResponse(
 ): ServiceResponse {
   const { code, message } = problem
   const { issues, retryAfterMs } = problem.details
-  const status = code === 'NOT_FOUND' ? Number(s['missing.status']) : problemStatus[code]
+  const status = code === 'NOT_FOUND' ? Number(s['missing.status']) : problems[code].status
   const shownCode = code === 'NOT_FOUND' && status === 403 ? 'api_key_wrong_project' : code
   const context =
     issues === undefined

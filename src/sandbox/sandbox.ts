@@ -94,7 +94,8 @@ async function handleRequest(
   const bodyText = method === 'GET' ? '' : await readBodyText(incoming)
   await simulateLatency(service, 'latency.before', number)
   const received = receiveRequest(service, { method, path, search, headers, bodyText }, number)
-  const { entry, fault, requestId } = received
+  const { entry } = received
+  const { fault, requestId } = entry
   response.once('close', () => {
     entry.answeredAt = service.realNow()
   })

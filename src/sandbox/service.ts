@@ -53,8 +53,6 @@ type IncomingRequest = {
   readonly bodyText: string
 }
 
-export type ReceivedRequest = ReturnType<typeof receiveRequest>
-
 /** `chooseFault`: by default the service's scripted or random ones. */
 export function receiveRequest(
   service: SandboxService,
@@ -65,7 +63,6 @@ export function receiveRequest(
   const { method, path, search } = incoming
   const match = findRoute(method, path)
   const requestId = `req_${(service.random(purposes.token, number) >>> 0).toString(36)}${number.toString(36)}`
-  const fault = match === undefined ? null : chooseFault(match.operation, number, path)
   const entry: RequestLogEntry = {
     number,
     requestId,
@@ -78,16 +75,13 @@ export function receiveRequest(
     write: match !== undefined && isWrite(match.operation),
     keyId: null,
     status: null,
-    fault,
+    fault: match === undefined ? null : chooseFault(match.operation, number, path),
   }
   service.requestLog.push(entry)
-  const received = { service, incoming, entry, fault }
   return {
-    requestId,
     entry,
-    fault,
     /** With the fault `reset-before` the service has not seen the request: do not call it. */
-    respond: () => respond(received, match),
+    respond: () => respond({ service, incoming, entry }, match),
   }
 }
 
@@ -95,17 +89,16 @@ type Received = {
   readonly service: SandboxService
   readonly incoming: IncomingRequest
   readonly entry: RequestLogEntry
-  readonly fault: FaultKind | null
 }
 
 function respond(received: Received, match: RouteMatch | undefined): ServiceResponse {
-  const { service, fault } = received
+  const { service } = received
   const s = service.switches()
-  const { requestId } = received.entry
+  const { requestId, fault } = received.entry
   try {
     if (match === undefined) throw notFound('path')
     const project = authorize(received, match)
-    const refusal = refuse(received, s)
+    const refusal = refuse(received.incoming.path, s)
     if (refusal !== null) return refusal
     const faulty = fault === null ? undefined : faultOf(fault).respond?.(requestId, s)
     if (fault !== null && faulty !== undefined && !faultOf(fault).done) return faulty
@@ -128,9 +121,9 @@ function authorize(
   const { authorization, 'x-api-key': header } = incoming.headers
   const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
   const secret = scope === null ? bearer : ((Array.isArray(header) ? header[0] : header) ?? bearer)
-  if (secret === undefined || secret === '') throw new Problem('api_key_missing', 'Send an API key')
+  if (secret === undefined || secret === '') throw new Problem('api_key_missing')
   const key = service.keys.get(secret)
-  if (key === undefined) throw new Problem('api_key_invalid', 'The API key is unknown or revoked')
+  if (key === undefined) throw new Problem('api_key_invalid')
   entry.keyId = key.id
   service.keyLimits.countRequest(key.id, entry.write, entry.arrivedAt)
   const mostInFlight = service.switches()['rate.inFlight']
@@ -139,7 +132,7 @@ function authorize(
   if (mostInFlight > 0 && service.requestLog.filter(isInFlight).length > mostInFlight)
     throw new Problem('rate_limited', 'Too many requests at once')
   if (params.projectId !== undefined && key.projectId !== params.projectId.toLowerCase())
-    throw new Problem('api_key_wrong_project', 'The API key belongs to a different project')
+    throw new Problem('api_key_wrong_project')
   if (scope !== null && !key.scopes.includes(scope))
     throw new Problem('api_key_scope_missing', `The API key lacks the scope ${scope}`)
   const project = service.projects.get(key.projectId)
@@ -148,26 +141,24 @@ function authorize(
   return project
 }
 
+/** A code of the service, or the status of a gateway's page. */
+const refusals: Readonly<Record<Switches['refused.answer'], Problem['code'] | number>> = {
+  'wrong-project': 'api_key_wrong_project',
+  'missing-scope': 'api_key_scope_missing',
+  'invalid-key': 'api_key_invalid',
+  restricted: 'conversation_restricted',
+  'gateway-403': 403,
+  'gateway-404': 404,
+  'gateway-405': 405,
+}
+
 /** What concerns `refused.paths`. Throws Problem, or returns the answer of a gateway. */
-function refuse({ incoming }: Received, s: Switches): ServiceResponse | null {
+function refuse(path: string, s: Switches): ServiceResponse | null {
   const parts = s['refused.paths'].split(',').filter((part) => part !== '')
-  if (!parts.some((part) => incoming.path.includes(part))) return null
-  switch (s['refused.answer']) {
-    case 'wrong-project':
-      throw new Problem('api_key_wrong_project', 'The API key belongs to a different project')
-    case 'missing-scope':
-      throw new Problem('api_key_scope_missing', 'The API key lacks the scope that this needs')
-    case 'invalid-key':
-      throw new Problem('api_key_invalid', 'The API key is unknown or revoked')
-    case 'restricted':
-      throw new Problem('conversation_restricted', 'This conversation is restricted')
-    case 'gateway-403':
-      return htmlPage(403, 'Forbidden')()
-    case 'gateway-404':
-      return htmlPage(404, 'Not Found')()
-    case 'gateway-405':
-      return htmlPage(405, 'Method Not Allowed')()
-  }
+  if (!parts.some((part) => path.includes(part))) return null
+  const refusal = refusals[s['refused.answer']]
+  if (typeof refusal === 'string') throw new Problem(refusal)
+  return htmlPage(refusal)()
 }
 
 /** Performs the operation. Throws Problem. */
@@ -225,7 +216,7 @@ export type RequestLogEntry = {
   keyId: string | null
   /** Null: no response was sent. */
   status: number | null
-  readonly fault: string | null
+  readonly fault: FaultKind | null
 }
 
 export function countRequests(entries: readonly RequestLogEntry[], windowMs: Ms = 60_000) {

@@ -8,7 +8,7 @@ import type { FaultKind } from '../../src/sandbox/faults.ts'
 import type { MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
 import type { ServiceResponse } from '../../src/sandbox/response.ts'
 import { dateHeader } from '../../src/sandbox/sandbox.ts'
-import { type ReceivedRequest, receiveRequest } from '../../src/sandbox/service.ts'
+import { receiveRequest } from '../../src/sandbox/service.ts'
 import type { Connections } from '../../src/service/exchange.ts'
 import type { Ms } from '../../src/values/time.ts'
 import type { Scheduler, SimulatedProcess } from './scheduler.ts'
@@ -110,13 +110,13 @@ function startExchange(
     )
   }
 
-  function deliver(response: ServiceResponse, received: ReceivedRequest): void {
+  function deliver(response: ServiceResponse, received: ReturnType<typeof receive>): void {
     deps.onAnswer(process)
     const date = dateHeader(deps.sandbox.service, received.entry.number)
     const headers = {
       ...response.headers,
       ...(date === null ? {} : { date }),
-      'x-request-id': received.requestId,
+      'x-request-id': received.entry.requestId,
     }
     handler.onResponseStart?.(controller, response.status, headers)
     const body = Buffer.from(response.body)
