@@ -1,14 +1,15 @@
 /** The changes of a project's data: by the API, by visitors and agents, and at random. */
 import type { Conversation, Message, PhoneCall, Visitor } from './model.ts'
+import type { Project } from './project.ts'
 import { createRandom, integerBetween, pick, purposes } from './random.ts'
+import { createRowIds } from './seed-context.ts'
 import type { ProjectState } from './state.ts'
 import { parseNames, type Switches } from './switches.ts'
 
-type Mutations = ReturnType<typeof createMutations>
-
 /** Rows are named by their ids; an unknown id throws RangeError. */
 export function createMutations(state: ProjectState, switches: () => Switches) {
-  const { conversations, visitors, calls, seedData, clock } = state
+  const { conversations, visitors, calls, messages, activity, notes, seedData, clock } = state
+  const noteIds = createRowIds(seedData.random, purposes.entry)
   const anyVisitorId = () => visitors.pickNear(0)?.id ?? seedData.visitors.ids.idAt(0)
   /** A message also changes its conversation: its times, and who waits for an answer. */
   const addMessage = (
@@ -16,11 +17,13 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
     message: Omit<Message, 'id' | 'createdAt' | 'kind'>,
     patch: Partial<Conversation>,
   ) => {
-    const added = state.addMessage(conversation, { ...message, kind: 'utterance' })
-    const { createdAt, senderType } = added
+    const createdAt = Math.max(clock(), conversation.lastMessageAt)
+    const id = seedData.conversations.firstFreeMessageId + messages.countAdded()
+    const added = { ...message, kind: 'utterance', id, createdAt }
+    messages.add(conversation, added)
     const newTimes = {
       lastMessageAt: createdAt,
-      lastMessageSenderType: senderType,
+      lastMessageSenderType: message.senderType,
       updatedAt: createdAt,
     }
     conversations.change(conversation.index, { ...newTimes, ...patch })
@@ -91,23 +94,23 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
     /** `k`: which message of the conversation, oldest first. */
     editMessage(id: string, k: number, content: string) {
       const conversation = conversations.get(id)
-      if (state.messages(conversation)[k] === undefined)
+      if (messages.of(conversation)[k] === undefined)
         throw new RangeError(`the conversation has no message ${k}`)
-      state.editMessage(conversation, k, { content })
+      messages.edit(conversation, k, { content })
     },
     /** `k`: of all that it ever had. The times of the conversation follow its last message. */
     deleteMessage(id: string, k: number) {
       const conversation = conversations.get(id)
-      if (k >= state.countMessages(conversation))
+      if (k >= messages.countEver(conversation))
         throw new RangeError(`the conversation has no message ${k}`)
-      state.removeMessage(conversation, k)
+      messages.remove(conversation, k)
       const lastMessageAt =
-        state.messages(conversation).at(-1)?.createdAt ?? conversation.lastMessageAt
+        messages.of(conversation).at(-1)?.createdAt ?? conversation.lastMessageAt
       if (lastMessageAt !== conversation.lastMessageAt)
         conversations.change(conversation.index, { lastMessageAt })
     },
     /** A message that was deleted is there again. */
-    restoreMessage: (id: string, k: number) => state.restoreMessage(conversations.get(id), k),
+    restoreMessage: (id: string, k: number) => messages.restore(conversations.get(id), k),
     addVisitor({
       name = 'New Visitor',
       email = null,
@@ -131,26 +134,32 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
     /** Null clears a value. */
     renameVisitor: (id: string, name: string | null, email: string | null) =>
       visitors.change(visitors.get(id).index, { name, email, updatedAt: clock() }),
-    addNote: (id: string, content: string) => state.addNote(visitors.get(id), content),
+    addNote(id: string, content: string) {
+      const { id: visitorId } = visitors.get(id)
+      const note = { id: noteIds.idAt(notes.length), visitorId, content, createdAt: clock() }
+      notes.push(note)
+      return note
+    },
     addActivity(id: string, kind = 'page_view') {
       const visitor = visitors.get(id)
       const variantSeed = seedData.random(
         purposes.extra,
         visitor.index,
-        state.activity(visitor).length,
+        activity.of(visitor).length,
       )
-      const { at } = state.addActivity(visitor, { kind, variantSeed })
+      const at = Math.max(clock(), visitor.lastSeenAt)
+      activity.add(visitor, { kind, at, variantSeed, position: activity.countEver(visitor) })
       visitors.change(visitor.index, { lastSeenAt: at, updatedAt: at })
     },
     /** `k`: which entry of the visitor's activity, oldest first. */
     editActivity(id: string, k: number, variantSeed: number) {
       const visitor = visitors.get(id)
-      if (state.activity(visitor)[k] === undefined)
+      if (activity.of(visitor)[k] === undefined)
         throw new RangeError(`the visitor has no entry ${k}`)
-      state.editActivity(visitor, k, { variantSeed })
+      activity.edit(visitor, k, { variantSeed })
     },
     /** `k`: which entry of the visitor's activity, of all that there ever were. */
-    deleteActivity: (id: string, k: number) => state.removeActivity(visitors.get(id), k),
+    deleteActivity: (id: string, k: number) => activity.remove(visitors.get(id), k),
     deleteVisitor: (id: string) => visitors.remove(id),
     /** `agoMs`: how long ago it ended, as a call may be recorded late. */
     addCall(visitorId = anyVisitorId(), agoMs = 0) {
@@ -176,7 +185,7 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
 /** What a random change may use; undefined where there is no such row. */
 type Chosen = {
   readonly state: ProjectState
-  readonly mutate: Mutations
+  readonly mutate: Project['mutate']
   readonly conversation: Conversation | undefined
   readonly visitor: Visitor | undefined
   readonly call: PhoneCall | undefined
@@ -226,15 +235,15 @@ const randomMutations = {
     1,
     ({ mutate, state, conversation, text }) =>
       conversation &&
-      state.messages(conversation).length > 0 &&
+      state.messages.of(conversation).length > 0 &&
       mutate.editMessage(conversation.id, 0, text),
   ],
   deleteMessage: [
     1,
     ({ mutate, state, conversation, draw }) =>
       conversation &&
-      state.countMessages(conversation) > 1 &&
-      mutate.deleteMessage(conversation.id, draw % (state.countMessages(conversation) - 1)),
+      state.messages.countEver(conversation) > 1 &&
+      mutate.deleteMessage(conversation.id, draw % (state.messages.countEver(conversation) - 1)),
   ],
   deleteConversation: [
     1,
@@ -257,7 +266,7 @@ export function parseMutationKinds(list: string): readonly MutationKind[] {
 
 /** `n` random changes, the same for the same seed and state. Returns what was done. */
 export function applyRandomMutations(
-  { state, mutate }: { readonly state: ProjectState; readonly mutate: Mutations },
+  { state, mutate }: Project,
   n: number,
   seed: number,
   kinds: readonly MutationKind[] = mutationKinds,

@@ -29,10 +29,8 @@ export function listPage<T>(
   const firstAt = (time: EpochMs) =>
     findFirstPosition(rows.length, (position) => rows.timeAt(position) >= time)
   // As in SQL, rows without a time are in no answer to a request with a bound.
-  const lowest =
-    lower === undefined ? -Number.MAX_VALUE : lowerBound(lower.at, { ...lower, hidden })
-  const highest =
-    upper === undefined ? Number.POSITIVE_INFINITY : upperBound(upper.at, { ...upper, hidden })
+  const lowest = lower === undefined ? -Number.MAX_VALUE : lowerBound(lower, hidden)
+  const highest = upper === undefined ? Number.POSITIVE_INFINITY : upperBound(upper, hidden)
   const [start, end] = isBounded ? [firstAt(lowest), firstAt(highest)] : [0, rows.length]
   const { takenFrom, shown } = pageShape(order, isBounded)
   const size = Math.min(limit, s['pages.most'] || limit)
@@ -63,20 +61,26 @@ export function listPage<T>(
   return { items, hasMore: says[s.hasMore] }
 }
 
-type End = 'oldest' | 'newest' | 'any'
-
 /** Which end the page is taken from, and how its rows are shown. */
 function pageShape(order: PageOrder, isBounded: boolean) {
+  const usual = { oldest: 'ascending', newest: 'descending', any: 'shuffled' } as const
   const isOldest = order.startsWith('oldest') !== (order.includes('-bounded') && !isBounded)
-  const takenFrom: End = order.startsWith('any') ? 'any' : isOldest ? 'oldest' : 'newest'
+  const takenFrom: keyof typeof usual = order.startsWith('any')
+    ? 'any'
+    : isOldest
+      ? 'oldest'
+      : 'newest'
   const shown = (['ascending', 'descending', 'shuffled'] as const).find((way) =>
     order.endsWith(`-${way}`),
   )
-  const usual = { oldest: 'ascending', newest: 'descending', any: 'shuffled' } as const
   return { takenFrom, shown: shown ?? usual[takenFrom] }
 }
 
-function* positions(start: number, end: number, from: End): Generator<number> {
+function* positions(
+  start: number,
+  end: number,
+  from: 'oldest' | 'newest' | 'any',
+): Generator<number> {
   if (from === 'any')
     yield* Array.from({ length: Math.max(0, end - start) }, (_, n) => start + n).sort(
       (a, b) => scatter(a) - scatter(b),
@@ -88,18 +92,17 @@ function* positions(start: number, end: number, from: End): Generator<number> {
 /** Numbers in an order that has nothing to do with theirs, the same each time. */
 const scatter = (position: number): number => Math.imul(position + 1, 0x9e3779b1) >>> 0
 
-/** `hidden`: comparisons use the fractions of a finer clock, not the times shown. */
-type BoundKind = { readonly inclusive: boolean; readonly hidden: boolean }
-
 const second = 1000
 
-/** The first millisecond after `time` (or at it, if inclusive). */
-export function lowerBound(time: EpochMs, { inclusive, hidden }: BoundKind): EpochMs {
-  if (hidden) return inclusive ? time : time + 1
-  return inclusive ? Math.ceil(time / second) * second : (Math.floor(time / second) + 1) * second
+/**
+ * The first millisecond after the time (or at it, if inclusive). `hidden`: comparisons use the
+ * fractions of a finer clock, not the times shown.
+ */
+export function lowerBound({ at, inclusive }: Bound, hidden: boolean): EpochMs {
+  if (hidden) return inclusive ? at : at + 1
+  return inclusive ? Math.ceil(at / second) * second : (Math.floor(at / second) + 1) * second
 }
 
-/** The first millisecond that is no longer before `time` (or at it, if inclusive). */
-export function upperBound(time: EpochMs, { inclusive, hidden }: BoundKind): EpochMs {
-  return lowerBound(time, { inclusive: !inclusive, hidden })
-}
+/** The first millisecond that is no longer before the time (or at it, if inclusive). */
+export const upperBound = ({ at, inclusive }: Bound, hidden: boolean): EpochMs =>
+  lowerBound({ at, inclusive: !inclusive }, hidden)

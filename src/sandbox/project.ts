@@ -11,15 +11,6 @@ import { createView, type View } from './view.ts'
 
 export type Project = ReturnType<typeof createProject>
 
-/** Whether or not the response arrived. Times use the service's clock. */
-type LedgerEntry = {
-  readonly requestId: string
-  readonly operation: string
-  readonly params: Readonly<Record<string, string | undefined>>
-  readonly body: Json
-  readonly at: EpochMs
-}
-
 export const projectIdFromSeed = (seed: number): string =>
   createRowIds(createRandom(seed), purposes.project).idAt(0)
 
@@ -36,7 +27,14 @@ export function createProject(
   let contents = createContents()
   return {
     id,
-    ledger: [] as LedgerEntry[],
+    /** What was performed, whether or not the response arrived. Times use the service's clock. */
+    ledger: [] as {
+      readonly requestId: string
+      readonly operation: string
+      readonly params: Readonly<Record<string, string | undefined>>
+      readonly body: Json
+      readonly at: EpochMs
+    }[],
     /** Recreates the seed data under the current switches. */
     reset() {
       contents = createContents()
@@ -62,7 +60,7 @@ const rowsOf = {
   conversations: (_: ProjectState, view: View) => view.conversations.all(),
   messages: ({ conversations, messages }: ProjectState, view: View) =>
     conversations.all().flatMap((parent) =>
-      messages(parent).map((message) => {
+      messages.of(parent).map((message) => {
         const row = view.messages.current(parent, message)
         return { id: String(row.id), parentId: parent.id, row }
       }),
@@ -70,7 +68,7 @@ const rowsOf = {
   visitors: (_: ProjectState, view: View) => view.visitors.all(),
   visitor_activity: ({ visitors, activity }: ProjectState, view: View) =>
     visitors.all().flatMap((parent) =>
-      activity(parent).map((entry, k) => {
+      activity.of(parent).map((entry, k) => {
         return { id: null, parentId: parent.id, row: view.activity.current(parent, entry, k) }
       }),
     ),

@@ -56,7 +56,7 @@ function rowsWithin<T>(rows: Sequence<T>, { from, to }: Window): T[] {
 function countFirstAgentMessages(state: ProjectState, { from, to }: Window): number {
   const since = { from, to: Number.POSITIVE_INFINITY }
   return rowsWithin(state.conversations.orderedBy('lastMessageAt'), since).filter((row) => {
-    const first = row.createdAt < to ? firstMessage(state, row, ['agent']) : undefined
+    const first = row.createdAt < to ? firstMessage(state, row, 'agent') : undefined
     return first !== undefined && first.createdAt >= from && first.createdAt < to
   }).length
 }
@@ -64,17 +64,12 @@ function countFirstAgentMessages(state: ProjectState, { from, to }: Window): num
 function countActive(state: ProjectState, window: Window, s: Switches): number {
   const rows = rowsWithin(state.conversations.orderedBy('lastMessageAt'), window)
   const isOnlyBot = (row: Conversation) =>
-    firstMessage(state, row, ['ai']) !== undefined &&
-    firstMessage(state, row, ['agent']) === undefined
+    firstMessage(state, row, 'ai') !== undefined && firstMessage(state, row, 'agent') === undefined
   return rows.filter((row) => s['analytics.bots'] || !isOnlyBot(row)).length
 }
 
-function firstMessage(
-  state: ProjectState,
-  row: Conversation,
-  senders: readonly string[],
-): Message | undefined {
-  return state.messages(row).find(({ senderType }) => senders.includes(senderType))
+function firstMessage(state: ProjectState, row: Conversation, sender: string): Message | undefined {
+  return state.messages.of(row).find(({ senderType }) => senderType === sender)
 }
 
 /** From the visitor's first message to the first answer after it, by the times that rows show. */
@@ -85,7 +80,7 @@ function firstAnswerSeconds(
 ): number[] {
   const senders = s['analytics.bots'] ? ['agent', 'ai'] : ['agent']
   const seconds = conversations.flatMap((row) => {
-    const messages = state.messages(row)
+    const messages = state.messages.of(row)
     const asked = messages.findIndex(({ senderType }) => senderType === 'visitor')
     const answer = messages.slice(asked + 1).find(({ senderType }) => senders.includes(senderType))
     const question = messages[asked]

@@ -95,8 +95,8 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
       page(conversation: Conversation, request: ListQuery<Message>): Json {
         const delayOf = (row: Message) =>
           changes.delayOf('messages', row.id) + (row.reply ? s['reply.late'] : 0)
-        const visible = state
-          .messages(conversation)
+        const visible = state.messages
+          .of(conversation)
           .filter((row) => state.clock() - row.createdAt >= delayOf(row))
         const rows = visible.map((row) => shown.message(conversation, row))
         const most = s['messages.most'] === 0 ? rows.length : s['messages.most']
@@ -110,7 +110,7 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
     },
     activity: {
       page(visitor: Visitor, request: ListQuery<Activity>): Json {
-        const rows = state.activity(visitor).flatMap((row, k) => {
+        const rows = state.activity.of(visitor).flatMap((row, k) => {
           const isLate = state.clock() - row.at < changes.delayOf('activity', visitor.index, k)
           return isLate ? [] : [shown.activity(visitor, row, k)]
         })
@@ -208,7 +208,7 @@ function createDisplay(
     return shiftTimes(row.reply ? alterReply(row, s) : row, ['createdAt'], offset + replyOffset)
   }
   const lastMessageAt = (row: Conversation): EpochMs => {
-    const times = state.messages(row).map((entry) => message(row, entry).createdAt)
+    const times = state.messages.of(row).map((entry) => message(row, entry).createdAt)
     const last =
       s['misdated.last'] === 'latest' ? times.at(-1) : times.reduce((a, b) => Math.max(a, b), 0)
     return last ?? row.lastMessageAt

@@ -129,15 +129,13 @@ const visitorForms: Record<
 /** How many pages the entries of a visitor are about. */
 const pages = 3
 
-type ActivityForm = (row: Activity) => JsonObject
-
-const activityIds: Record<Switches['activity.ids'], ActivityForm> = {
+const activityIds: Record<Switches['activity.ids'], (row: Activity) => JsonObject> = {
   none: () => ({}),
   own: ({ position }) => ({ id: `entry-${position}` }),
   page: ({ position }) => ({ id: `page-${position % pages}` }),
 }
 
-const activityForms: Record<Switches['activity.fields'], ActivityForm> = {
+const activityForms: Record<Switches['activity.fields'], (row: Activity) => JsonObject> = {
   plain: ({ kind, at, variantSeed }) => ({
     type: kind,
     occurredAt: shownTime(at),
@@ -162,8 +160,7 @@ const activityForms: Record<Switches['activity.fields'], ActivityForm> = {
   }),
 }
 
-type CallForm = (row: PhoneCall, projectId: string, draw: number) => JsonObject
-const plainCall: CallForm = (row, projectId, draw) => ({
+const plainCall = (row: PhoneCall, projectId: string, draw: number): JsonObject => ({
   id: row.id,
   projectId,
   visitorId: row.visitorId,
@@ -178,7 +175,7 @@ const plainCall: CallForm = (row, projectId, draw) => ({
   agent: draw % 5 === 0 ? null : { id: `agt_${draw % 12}`, name: 'Robin' },
 })
 
-const callForms: Record<Switches['calls.fields'], CallForm> = {
+const callForms: Record<Switches['calls.fields'], typeof plainCall> = {
   plain: plainCall,
   caller: (row, ...more) => {
     const { visitorId, ...fields } = plainCall(row, ...more)

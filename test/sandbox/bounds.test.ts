@@ -5,9 +5,9 @@ import { lowerBound, upperBound } from '../../src/sandbox/paging.ts'
 const rows = [9_400, 10_000, 10_600, 11_000]
 const at = 10_000
 const from = (inclusive: boolean, hidden: boolean, time = at) =>
-  rows.filter((row) => row >= lowerBound(time, { inclusive, hidden }))
+  rows.filter((row) => row >= lowerBound({ at: time, inclusive }, hidden))
 const before = (inclusive: boolean, hidden: boolean, time = at) =>
-  rows.filter((row) => row < upperBound(time, { inclusive, hidden }))
+  rows.filter((row) => row < upperBound({ at: time, inclusive }, hidden))
 
 test('rows truncated to their second: the bound means the whole second', () => {
   expect(from(true, false)).toEqual([10_000, 10_600, 11_000])
