@@ -1,7 +1,7 @@
 /** Runs `move`: copies a warehouse, or a project of it, and makes the copy the active one. */
 import { createProjectFacts } from '../analytics/sql/project-facts.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { CopiedTable, MoveProgress } from '../maintenance/maintenance.ts'
+import type { CopiedTable, TableProgress } from '../maintenance/maintenance.ts'
 import { acceptMove, beginMove, copyProjects, endMove } from '../maintenance/move-projects.ts'
 import type { ProjectId } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
@@ -34,7 +34,7 @@ export type MoveOptions = Pick<CommandOptions, 'signal' | 'log'> & {
   readonly to: string
   /** Null: the whole warehouse. */
   readonly project: ProjectConfig | null
-  readonly onProgress: (progress: MoveProgress) => void
+  readonly onProgress: (progress: TableProgress) => void
 }
 
 /** Throws UserError if one of the warehouses is in use, or cannot take part. */

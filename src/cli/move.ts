@@ -2,7 +2,7 @@
 import { Option } from 'commander'
 import type { MoveReport } from '../app/move.ts'
 import type { ProjectConfig } from '../config/config.ts'
-import type { MoveProgress } from '../maintenance/maintenance.ts'
+import type { TableProgress } from '../maintenance/maintenance.ts'
 import { formatCount, formatDuration, pluralize } from '../values/format.ts'
 import type { Ms } from '../values/time.ts'
 import { afterMove, wholeWarehouse } from '../warehouse/moves.ts'
@@ -69,7 +69,7 @@ export const command = defineCommand<Options>({
     }
     const signal = context.openInterruptSignal(display, 'the rows in hand')
     const startedAt = context.now()
-    const onProgress = (progress: MoveProgress) =>
+    const onProgress = (progress: TableProgress) =>
       display.onLine(renderProgress(progress, context.now() - startedAt))
     const report = await moveWarehouse(config, { to, project, signal, log, onProgress }).finally(
       display.clear,
@@ -79,7 +79,7 @@ export const command = defineCommand<Options>({
 })
 
 /** `12,000 rows copied   message_rows   40,500 left   about 14 s left` */
-export function renderProgress({ table, done, left }: MoveProgress, tookMs: Ms): string {
+export function renderProgress({ table, done, left }: TableProgress, tookMs: Ms): string {
   const what = table === 'search_words' ? 'conversation' : 'row'
   const copied = `${pluralize(done, what)} ${what === 'row' ? 'copied' : 'indexed'}`
   return joinParts(copied, table, `${formatCount(left)} left`, timeLeft(done, left, tookMs))

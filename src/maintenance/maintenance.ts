@@ -27,7 +27,6 @@ export {
   copyProjects,
   endMove,
   type MovePlan,
-  type MoveProgress,
   type OpenMove,
   planMove,
 } from './move-projects.ts'
@@ -43,6 +42,7 @@ export {
   listStoredProjects,
   type ProjectErasure,
   readProjectErasure,
+  type TableProgress,
 } from './sql/erase-project.ts'
 export {
   isCircuitOpen,

@@ -18,7 +18,7 @@ import {
   sourceStateOf,
   targetStateOf,
 } from './core/move-state.ts'
-import { readProjectErasure } from './sql/erase-project.ts'
+import { type ProjectErasure, readProjectErasure } from './sql/erase-project.ts'
 import { prepareColumns, releaseUnfit } from './sql/move-columns.ts'
 import {
   countMoveAsSend,
@@ -58,7 +58,7 @@ export async function planMove(
   const [here, there] = [await readMarks(source), await readMarks(target)]
   const [rows, rowsThere] = [await countMovedRows(source), await countMovedRows(target)]
   const projects = only === null ? projectsOf(rows, here) : [only]
-  const refuse = (project: ProjectId, why: Refusal) =>
+  const refuse = (project: ProjectId, why: keyof typeof refusals) =>
     refuseMove(project, why, { ...labels, other: markOf(here, project)?.other ?? '' })
   const plan = new Map<ProjectId, MoveStep>()
   for (const project of projects) {
@@ -103,31 +103,29 @@ function hasOthers(rows: RowsOfProjects, marks: Marks, moving: readonly ProjectI
   )
 }
 
-type Refusal = MoveRefusal | 'no rows' | 'target moved' | 'being erased'
 type Names = OpenMove['labels'] & { readonly other: string }
 
 const dropIt = 'end that move by the command that began it, or drop that database'
-const refusals: Readonly<Record<Refusal, (names: Names) => readonly [why: string, next: string]>> =
-  {
-    'already there': ({ target }) => [
-      `${target} is in use, for it or for other projects`,
-      'name a new database; a single project, by --project, can join others that are not the same',
-    ],
-    busy: ({ target }) => [`${target} is still receiving another move`, dropIt],
-    'moved elsewhere': ({ other }) => [`it has moved to ${other}`, 'move it from there'],
-    'not here yet': ({ other }) => [`it is still arriving here from ${other}`, dropIt],
-    'being erased': ({ other }) => [
-      `its erasure in ${other} has not ended`,
-      'end it there with `deskmirror erase --project`',
-    ],
-    'no rows': () => ['nothing is stored of it here', 'check the name of the project'],
-    'target moved': ({ target }) => [
-      `${target} has moved away as a whole, or is arriving`,
-      'name another database',
-    ],
-  }
+const refusals = {
+  'already there': ({ target }: Names) => [
+    `${target} is in use, for it or for other projects`,
+    'name a new database; a single project, by --project, can join others that are not the same',
+  ],
+  busy: ({ target }: Names) => [`${target} is still receiving another move`, dropIt],
+  'moved elsewhere': ({ other }: Names) => [`it has moved to ${other}`, 'move it from there'],
+  'not here yet': ({ other }: Names) => [`it is still arriving here from ${other}`, dropIt],
+  'being erased': ({ other }: Names) => [
+    `its erasure in ${other} has not ended`,
+    'end it there with `deskmirror erase --project`',
+  ],
+  'no rows': () => ['nothing is stored of it here', 'check the name of the project'],
+  'target moved': ({ target }: Names) => [
+    `${target} has moved away as a whole, or is arriving`,
+    'name another database',
+  ],
+} satisfies Readonly<Record<string, (names: Names) => readonly [why: string, next: string]>>
 
-function refuseMove(project: ProjectId, refusal: Refusal, names: Names): UserError {
+function refuseMove(project: ProjectId, refusal: keyof typeof refusals, names: Names): UserError {
   const [why, next] = refusals[refusal](names)
   const what = project === wholeWarehouse ? 'the warehouse' : `the project ${project}`
   return new UserError({ what: `cannot move ${what} to ${names.target}`, why, next, exitCode: 2 })
@@ -160,12 +158,6 @@ function mark(
   return inDurableTransactionOnce(side, () => writeMarks(side, moves, to))
 }
 
-export type MoveProgress = { readonly table: string; readonly done: number; readonly left: number }
-type CopyOptions = {
-  readonly signal: AbortSignal
-  readonly onProgress: (progress: MoveProgress) => void
-}
-
 /** Of all projects. */
 export type CopiedTable = MovedRows & { readonly table: string }
 
@@ -173,7 +165,7 @@ export type CopiedTable = MovedRows & { readonly table: string }
 export async function copyProjects(
   { source, target, labels }: OpenMove,
   plan: MovePlan,
-  options: CopyOptions,
+  options: Pick<ProjectErasure, 'signal' | 'onProgress'>,
 ): Promise<readonly CopiedTable[]> {
   const projects = chosen(plan, 'begin', 'copy')
   if (projects.length === 0) return []
@@ -296,7 +288,7 @@ async function requireIdle({ db, kind }: MoveSide, projects: readonly ProjectId[
 function reportProgress(
   projects: readonly ProjectId[],
   rows: RowsOfProjects,
-  { onProgress }: CopyOptions,
+  { onProgress }: Pick<ProjectErasure, 'onProgress'>,
 ) {
   const counts = projects.flatMap((project) => [...(rows.get(project)?.values() ?? [])])
   const total = counts.reduce((sum, count) => sum + count, 0)

@@ -41,17 +41,20 @@ export async function searchRemains(
   return { ...report, remains: [...report.remains, ...unwritten] }
 }
 
-type Search = Pick<Erased, 'values' | 'isRepeated'> & {
-  /** Null: Postgres. */
-  readonly compacted: Compacted | null
-  readonly describePlace?: DescribePlace | undefined
-}
-
 /** Looks for values, and changes nothing. */
 export async function searchWarehouse(
   { db, pool }: Database,
   location: DatabaseLocation,
-  { values, compacted, isRepeated, describePlace }: Search,
+  {
+    values,
+    compacted,
+    isRepeated,
+    describePlace,
+  }: Pick<Erased, 'values' | 'isRepeated'> & {
+    /** Null: Postgres. */
+    readonly compacted: Compacted | null
+    readonly describePlace?: DescribePlace | undefined
+  },
 ): Promise<RemainsReport> {
   const { tables, remains, unread, common, gone, kept } = await searchTables(
     db,

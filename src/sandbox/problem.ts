@@ -17,12 +17,11 @@ const problems = {
 } as const
 
 type Issue = { readonly field: string; readonly message: string }
-type Details = { readonly issues?: readonly Issue[]; readonly retryAfterMs?: number }
 
 export class Problem extends Error {
   readonly code: keyof typeof problems
-  readonly details: Details
-  constructor(code: Problem['code'], message?: string, details: Details = {}) {
+  readonly details: { readonly issues?: readonly Issue[]; readonly retryAfterMs?: number }
+  constructor(code: Problem['code'], message?: string, details: Problem['details'] = {}) {
     super(message ?? problems[code].usual)
     this.name = 'Problem'
     this.code = code
@@ -94,8 +93,6 @@ export function checkQuery(query: URLSearchParams, known: readonly string[], s: 
     )
 }
 
-type Need = 'optional' | 'required'
-
 /** Parses query parameters and collects issues; `throwIssues` throws a Problem if there are any. */
 export function createQueryReader(query: URLSearchParams, s: Switches) {
   const issues: Issue[] = []
@@ -106,7 +103,11 @@ export function createQueryReader(query: URLSearchParams, s: Switches) {
   const throwIssues = () => {
     if (issues.length > 0) throw validationProblem(...issues)
   }
-  const time = (name: string, need: Need, bound: BoundKind = 'inclusive'): EpochMs | undefined => {
+  const time = (
+    name: string,
+    need: Switches['calls.range'],
+    bound: BoundKind = 'inclusive',
+  ): EpochMs | undefined => {
     const text = query.get(name)
     if (text === null) return need === 'required' ? addIssue(name, 'is required') : undefined
     if (bound === 'refused') return addIssue(name, 'is not supported')
@@ -142,7 +143,11 @@ export function createQueryReader(query: URLSearchParams, s: Switches) {
         need = 'optional',
         size = defaultPageSize,
         ignoresLimit = false,
-      }: { readonly need?: Need; readonly size?: number; readonly ignoresLimit?: boolean } = {},
+      }: {
+        readonly need?: Switches['calls.range']
+        readonly size?: number
+        readonly ignoresLimit?: boolean
+      } = {},
     ) {
       const bound = (name: keyof typeof bounds) => {
         const kind = bounds[name]

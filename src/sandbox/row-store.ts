@@ -3,10 +3,6 @@ import type { EpochMs } from '../values/time.ts'
 import type { Sequence, TimedRow } from './model.ts'
 import type { createRowIds } from './seed-context.ts'
 
-export type RowStore<T extends TimedRow<Field>, Field extends string> = ReturnType<
-  typeof createRowStore<T, Field>
->
-
 export type SeedRows<T, Field> = {
   readonly count: number
   readonly ids: ReturnType<typeof createRowIds>

@@ -169,7 +169,7 @@ export type Sandbox = MemorySandbox & {
 }
 
 /** A request that arrives, with the path and the query of its address, and its response. */
-export type Exchange = {
+type Exchange = {
   readonly path: string
   readonly search: string
   readonly incoming: IncomingMessage

@@ -43,20 +43,10 @@ export function createService(
   }
 }
 
-/** A request whose body has been read. `path` is relative to the base URL. */
-type IncomingRequest = {
-  readonly method: string
-  readonly path: string
-  /** Without its question mark. */
-  readonly search: string
-  readonly headers: IncomingHttpHeaders
-  readonly bodyText: string
-}
-
 /** `chooseFault`: by default the service's scripted or random ones. */
 export function receiveRequest(
   service: SandboxService,
-  incoming: IncomingRequest,
+  incoming: Received['incoming'],
   number: number,
   chooseFault = service.faults.nextFault,
 ) {
@@ -87,7 +77,15 @@ export function receiveRequest(
 
 type Received = {
   readonly service: SandboxService
-  readonly incoming: IncomingRequest
+  /** Its body has been read. `path` is relative to the base URL. */
+  readonly incoming: {
+    readonly method: string
+    readonly path: string
+    /** Without its question mark. */
+    readonly search: string
+    readonly headers: IncomingHttpHeaders
+    readonly bodyText: string
+  }
   readonly entry: RequestLogEntry
 }
 

@@ -13,7 +13,7 @@ import type {
 import { type ListQuery, listPage } from './paging.ts'
 import { notFound } from './problem.ts'
 import { purposes, toUnitInterval } from './random.ts'
-import type { RowStore } from './row-store.ts'
+import type { createRowStore } from './row-store.ts'
 import type { ProjectState } from './state.ts'
 import { parseNames, type Switches } from './switches.ts'
 import { createWireFormat, toSingleRow } from './wire.ts'
@@ -26,7 +26,7 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
   const wire = createWireFormat(projectId, state, s)
   const createRowsView = <T extends TimedRow<Field>, Field extends string>(
     kind: 'conversations' | 'visitors' | 'calls',
-    store: RowStore<T, Field>,
+    store: ReturnType<typeof createRowStore<T, Field>>,
     listTime: Field,
     show: (row: T) => T,
     toWire: (row: T) => Json,
@@ -216,10 +216,13 @@ function createDisplay(
   const showsOtherLast =
     s['misdated.last'] !== 'real' && (changes.misdatesMessages || s['reply.seconds'] !== 0)
   /** `listTime`: the time by which the list is ordered; it is NaN in undated rows. */
-  const showRow = <T extends { readonly index: number }>(
+  const showRow = <
+    Time extends string,
+    T extends { readonly index: number } & Readonly<Record<Time, EpochMs | null>>,
+  >(
     kind: RowKind,
     row: T,
-    times: Times<T>,
+    times: readonly Time[],
     listTime: keyof T,
   ) => {
     const shown = shiftTimes(row, times, changes.offsetOf(kind, row.index))
@@ -252,18 +255,14 @@ function createDisplay(
   }
 }
 
-type Times<T> = readonly (keyof {
-  [F in keyof T as T[F] extends EpochMs | null ? F : never]: T[F]
-} &
-  keyof T)[]
-
 /** A time that is null stays null. */
-function shiftTimes<T>(row: T, fields: Times<T>, offset: Ms): T {
+function shiftTimes<Time extends string, T extends Readonly<Record<Time, EpochMs | null>>>(
+  row: T,
+  times: readonly Time[],
+  offset: Ms,
+): T {
   if (offset === 0) return row
-  const shifted = fields.map((field) => [
-    field,
-    row[field] === null ? null : Number(row[field]) + offset,
-  ])
+  const shifted = times.map((time) => [time, row[time] === null ? null : row[time] + offset])
   return { ...row, ...Object.fromEntries(shifted) }
 }
 

@@ -65,19 +65,16 @@ export type ProjectErasure = {
   readonly isConfigured: boolean
   readonly by: string
   readonly signal: AbortSignal
-  readonly onProgress: (progress: {
-    readonly table: string
-    readonly done: number
-    readonly left: number
-  }) => void
+  readonly onProgress: (progress: TableProgress) => void
 }
+
+/** `done`, `left`: rows of all tables. */
+export type TableProgress = { readonly table: string; readonly done: number; readonly left: number }
 
 /** More would take minutes to look for. */
 const maxValues = 20_000
 
-type ErasedTable = readonly [name: string, spec: TableSpec]
-
-function tablesOf({ isConfigured }: Pick<ProjectErasure, 'isConfigured'>): readonly ErasedTable[] {
+function tablesOf({ isConfigured }: Pick<ProjectErasure, 'isConfigured'>) {
   const kept: readonly unknown[] = isConfigured ? ['kept', 'kept while configured'] : ['kept']
   return Object.entries<TableSpec>(tables)
     .filter(
@@ -222,7 +219,7 @@ const rowsPerStep = { read: 500, unread: 5000 } as const
 /** Returns how many rows were deleted. */
 async function deleteSome(
   trx: ProjectDb,
-  [table, spec]: ErasedTable,
+  [table, spec]: ReturnType<typeof tablesOf>[number],
   collector: ReturnType<typeof createValueCollector>,
 ): Promise<number> {
   const { db, kind, project } = trx

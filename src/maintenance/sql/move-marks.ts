@@ -113,9 +113,12 @@ export async function takeOver(
   searched: ReadonlySet<ProjectId>,
 ): Promise<void> {
   const { db, kind } = target
-  const sends = await readSendRows(source)
+  const sends = await source.db.selectFrom('sync_sends').selectAll().execute()
+  const token = sends.find(({ project_id }) => project_id === '')?.token
+  const never = { token: token ?? '', held_at: null, held_why: null, resumed_at: null, sends: 0 }
   for (const project of projects.filter((id) => id !== wholeWarehouse)) {
-    const row = { ...countedOnce(sends, project) }
+    const before = sends.find(({ project_id }) => project_id === project) ?? never
+    const row = { ...before, project_id: project, sends: Number(before.sends) + 1 }
     await db
       .insertInto('sync_sends')
       .values(row)
@@ -129,7 +132,7 @@ export async function takeOver(
       await sql`update facts_state set rebuilt_to = '' where project_id = ${project}`.execute(db)
   }
   await takeOverKeys(source, target)
-  if (projects.includes(wholeWarehouse)) await takeOverNames(source, target, sends)
+  if (projects.includes(wholeWarehouse)) await takeOverNames(source, target, token)
   const now = toTimestamp(Date.now())
   await db
     .updateTable('sync_moves')
@@ -142,20 +145,6 @@ export async function takeOver(
 export async function listSearched({ db }: MoveSide): Promise<ReadonlySet<ProjectId>> {
   const found = db.selectFrom('search_conversations').select('project_id').distinct()
   return new Set((await found.execute()).map(({ project_id }) => project_id))
-}
-
-type SendRows = ReadonlyMap<ProjectId, DatabaseSchema['sync_sends']>
-
-async function readSendRows({ db }: MoveSide): Promise<SendRows> {
-  const rows = await db.selectFrom('sync_sends').selectAll().execute()
-  return new Map(rows.map((row) => [row.project_id, row]))
-}
-
-function countedOnce(rows: SendRows, project: ProjectId): DatabaseSchema['sync_sends'] {
-  const own = rows.get(project)
-  const token = own?.token ?? rows.get('')?.token ?? ''
-  const before = own ?? { held_at: null, held_why: null, resumed_at: null, sends: 0 }
-  return { ...before, project_id: project, token, sends: Number(before.sends) + 1 }
 }
 
 export async function holdSends({ db }: MoveSide, projects: readonly ProjectId[], why: string) {
@@ -176,10 +165,9 @@ export async function countMoveAsSend({ db }: MoveSide, projects: readonly Proje
 }
 
 /** Names in the queue, and of numbers outside of the database. */
-async function takeOverNames(source: MoveSide, { db }: MoveSide, sends: SendRows): Promise<void> {
+async function takeOverNames(source: MoveSide, { db }: MoveSide, token: string | undefined) {
   const installation = await source.db.selectFrom('sync_installation').selectAll().execute()
   for (const { id } of installation) await db.updateTable('sync_installation').set({ id }).execute()
-  const token = sends.get('')?.token
   if (token !== undefined)
     await db.updateTable('sync_sends').set({ token }).where('project_id', '=', '').execute()
 }
