@@ -46,7 +46,7 @@ export async function openMove(use: Use, config: Config, { to, only, signal, log
   await lockWorkers(use, config.databaseUrl, source, { log, onLost })
   await lockWorkers(use, to, target, { log, onLost })
   const labels = { source: labelOf(locations.source), target: labelOf(locations.target) }
-  const plan = await planMove({ source: sideOf(source), target: sideOf(target), labels }, only)
+  const plan = await planMove({ source, target, labels }, only)
   await lockStreams(use, source, plan, onLost)
   const move = { source: await holdSide(use, source), target: await holdSide(use, target), labels }
   return { move, plan, signal: AbortSignal.any([signal, lost.signal]) }
@@ -66,13 +66,10 @@ function labelOf(location: DatabaseLocation): string {
   return `${locationLabel(location)}${schema === null ? '' : `?schema=${schema}`}`
 }
 
-const sideOf = ({ kind, db, query }: Warehouse) => ({ kind, db, run: query })
-
 async function holdSide(use: Use, { kind, pool }: Warehouse): Promise<MoveSide> {
   const connection = await pool.acquire()
   use({ close: () => connection.release(false) })
-  const db = onConnection(kind, connection.run)
-  return { kind, connection, db, run: runOn(db) }
+  return { kind, connection, db: onConnection(kind, connection.run) }
 }
 
 function sameWarehouse(): UserError {

@@ -3,6 +3,7 @@
  * source is in one transaction beside which nobody can write. Why: `core/move-state.ts`.
  */
 import { randomUUID } from 'node:crypto'
+import { runOn } from '../../schema/create-missing.ts'
 import { movedTables } from '../../schema/moved-tables.ts'
 import { requestCompaction } from '../mirror/sql/sync-state.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
@@ -52,7 +53,7 @@ export async function planMove(
     source,
     target,
     labels,
-  }: Pick<OpenMove, 'labels'> & Record<'source' | 'target', Pick<MoveSide, 'db' | 'run'>>,
+  }: Pick<OpenMove, 'labels'> & Record<'source' | 'target', Pick<MoveSide, 'db'>>,
   only: ProjectId | null,
 ): Promise<MovePlan> {
   const [here, there] = [await readMarks(source), await readMarks(target)]
@@ -250,8 +251,9 @@ export async function acceptMove(
 }
 
 /** SQLite has one writer anyway. Locks of streams and heartbeats of workers go on. */
-async function lockTables({ kind, run }: MoveSide): Promise<void> {
+async function lockTables({ kind, db }: MoveSide): Promise<void> {
   if (kind === 'sqlite') return
+  const run = runOn(db)
   const tables = [...movedTables.map(([name]) => name), 'sync_sends']
   await run(`set local lock_timeout = '30s'`)
   await run('set local statement_timeout = 0')

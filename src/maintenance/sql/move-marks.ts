@@ -51,11 +51,11 @@ export async function writeMarks(
  */
 export type RowsOfProjects = ReadonlyMap<ProjectId, ReadonlyMap<string, number>>
 
-export async function countMovedRows({ run }: Pick<MoveSide, 'run'>): Promise<RowsOfProjects> {
+export async function countMovedRows({ db }: Pick<MoveSide, 'db'>): Promise<RowsOfProjects> {
   const counts = new Map<ProjectId, Map<string, number>>()
   for (const [table, spec] of movedTables) {
     const project = hasProject(spec) ? 'project_id' : `''`
-    const rows = await run(
+    const rows = await runOn(db)(
       `select ${project} as project, count(*) as rows from ${table} ` +
         (hasProject(spec) ? 'group by project_id' : 'having count(*) > 0'),
     )

@@ -5,8 +5,9 @@
  */
 
 import { hash } from 'node:crypto'
+import { type RawBuilder, sql } from 'kysely'
 import { type ColumnType, type DatabaseKind, plainType } from '../../../schema/column-types.ts'
-import { type Run, runOn } from '../../../schema/create-missing.ts'
+import { runOn } from '../../../schema/create-missing.ts'
 import { hasProject, placeColumns } from '../../../schema/moved-tables.ts'
 import type { TableSpec } from '../../../schema/tables.ts'
 import type { Scalar } from '../../values/json.ts'
@@ -27,7 +28,6 @@ import { codecOf, type ValueCodec } from './moved-values.ts'
 export type MoveSide = {
   readonly kind: DatabaseKind
   readonly connection: DbConnection
-  readonly run: Run
   readonly db: Db
 }
 
@@ -161,55 +161,48 @@ function keyOf({ columns, key }: Work, row: ValueList): ValueList {
   return key.map((name) => row[columns.findIndex((column) => column.name === name)])
 }
 
-/** A condition of the rows behind one key, up to another, and its parameters. */
-function rangeOf(
-  { table, key }: Work,
-  { kind }: MoveSide,
-  from: ValueList | null,
-  to: ValueList | null,
-) {
-  const parameters: unknown[] = []
-  const add = (value: unknown) => {
-    parameters.push(value)
-    return kind === 'sqlite' ? '?' : `$${parameters.length}`
-  }
-  const conditions = hasProject(table.spec) ? [`project_id = ${add(table.project)}`] : []
-  const names = key.map(quoteName).join(', ')
-  const compare = (operator: string, values: ValueList) =>
-    conditions.push(`(${names}) ${operator} (${values.map(add).join(', ')})`)
-  if (key.length > 0 && from !== null) compare('>', from)
-  if (key.length > 0 && to !== null) compare('<=', to)
-  return { where: conditions.length === 0 ? 'true' : conditions.join(' and '), parameters }
+/** A condition of the rows behind one key, up to another. */
+function isWithin({ table, key }: Work, from: ValueList | null, to: ValueList | null) {
+  const names = sql.join(key.map((name) => sql.id(name)))
+  const compare = (operator: '>' | '<=', values: ValueList | null) =>
+    key.length === 0 || values === null
+      ? sql`true`
+      : sql`(${names}) ${sql.raw(operator)} (${sql.join(values)})`
+  const isOfProject = hasProject(table.spec) ? sql`project_id = ${table.project}` : sql`true`
+  return sql`${isOfProject} and ${compare('>', from)} and ${compare('<=', to)}`
 }
 
 /** Postgres's times as text, as the parser of the driver cuts off what is below a second. */
-function queryOf(work: Work, where: string, isOrdered = true): string {
-  const isExact = work.source.kind === 'postgres' && work.target.kind === 'postgres'
-  const listed = work.columns.map(({ name, type }) => {
-    const column = quoteName(name)
-    return isExact && /time$/.test(type) ? `cast(${column} as text) as ${column}` : column
-  })
+function selectRows(work: Work, where: RawBuilder<unknown>, isOrdered = true) {
+  const { source, target, table, columns, key } = work
+  const isExact = source.kind === 'postgres' && target.kind === 'postgres'
+  const listed = columns.map(({ name, type }) =>
+    isExact && /time$/.test(type)
+      ? sql`cast(${sql.id(name)} as text) as ${sql.id(name)}`
+      : sql.id(name),
+  )
   const order =
-    work.key.length === 0 || !isOrdered ? '' : `order by ${work.key.map(quoteName).join(', ')}`
-  return `select ${listed.join(', ')} from ${quoteName(work.table.name)} where ${where} ${order}`
+    key.length === 0 || !isOrdered
+      ? sql``
+      : sql`order by ${sql.join(key.map((name) => sql.id(name)))}`
+  return sql<Readonly<Record<string, unknown>>>`select ${sql.join(listed)}
+    from ${sql.table(table.name)} where ${where} ${order}`
 }
 
 /** Of the source in the order of the key. */
 async function* readRows(work: Work, side: MoveSide) {
   const isSource = side === work.source
-  const { where, parameters } = rangeOf(work, side, null, null)
-  const text = queryOf(work, where, isSource)
-  if (!isSource) await side.run(beginSnapshot[side.kind])
+  const query = selectRows(work, isWithin(work, null, null), isSource).compile(side.db)
+  if (!isSource) await runOn(side.db)(beginSnapshot[side.kind])
   const names = work.columns.map(({ name }) => name)
-  yield* batchReader(side.connection)(text, parameters, names)
-  if (!isSource) await side.run('commit')
+  yield* batchReader(side.connection)(query.sql, query.parameters, names)
+  if (!isSource) await runOn(side.db)('commit')
 }
 
 async function hasRows(work: Work, from: ValueList | null): Promise<boolean> {
-  const { target, table } = work
-  const { where, parameters } = rangeOf(work, target, from, null)
-  const text = `select 1 from ${quoteName(table.name)} where ${where} limit 1`
-  return (await target.connection.run(text, parameters)).rows.length > 0
+  const { rows } = await sql`select 1 from ${sql.table(work.table.name)}
+    where ${isWithin(work, from, null)} limit 1`.execute(work.target.db)
+  return rows.length > 0
 }
 
 async function areEqual(
@@ -219,16 +212,13 @@ async function areEqual(
   forms: readonly string[],
 ): Promise<boolean> {
   const { target, columns } = work
-  const { where, parameters } = rangeOf(work, target, from, to)
-  const text = `${queryOf(work, where)} limit ${forms.length + 1}`
-  const { rows } = await target.connection.run(text, parameters)
-  const found = (rows as readonly Readonly<Record<string, unknown>>[]).map((row) =>
-    formOf(
-      work,
-      target.kind,
-      columns.map(({ name }) => row[name]),
-    ),
-  )
+  const { rows } = await sql<Readonly<Record<string, unknown>>>`
+    ${selectRows(work, isWithin(work, from, to))}
+    limit ${sql.lit(forms.length + 1)}`.execute(target.db)
+  const found = rows.map((row) => {
+    const values = columns.map(({ name }) => row[name])
+    return formOf(work, target.kind, values)
+  })
   return found.length === forms.length && found.every((form, n) => form === forms[n])
 }
 
@@ -241,13 +231,13 @@ function createWriter(work: Work) {
   let pending = 0
   const begin = async () => {
     if (resume !== null) return
-    await target.run(beginStatements[target.kind])
+    await runOn(target.db)(beginStatements[target.kind])
     resume = await suspendTriggers(target, [table.name])
   }
   const commit = async () => {
     if (resume === null) return
     await resume()
-    await target.run('commit')
+    await runOn(target.db)('commit')
     resume = null
     pending = 0
   }
@@ -270,8 +260,9 @@ function createWriter(work: Work) {
     rows: readonly ValueList[],
   ) => {
     await begin()
-    const { where, parameters } = rangeOf(work, target, from, to)
-    await target.connection.run(`delete from ${quoteName(table.name)} where ${where}`, parameters)
+    await sql`delete from ${sql.table(table.name)} where ${isWithin(work, from, to)}`.execute(
+      target.db,
+    )
     if (rows.length > 0) await insert(rows)
   }
   return { insert, replace, commit }
@@ -310,7 +301,7 @@ export async function withoutTriggers<T>(
   tables: readonly string[],
   work: () => Promise<T>,
 ): Promise<T> {
-  const resume = await suspendTriggers({ kind, run: runOn(db) }, tables)
+  const resume = await suspendTriggers({ db, kind }, tables)
   const result = await work()
   await resume()
   return result
@@ -318,9 +309,10 @@ export async function withoutTriggers<T>(
 
 /** Returns what makes the triggers work again. */
 async function suspendTriggers(
-  { kind, run }: Pick<MoveSide, 'kind' | 'run'>,
+  { db, kind }: Pick<MoveSide, 'db' | 'kind'>,
   tables: readonly string[],
 ): Promise<() => Promise<void>> {
+  const run = runOn(db)
   const resume: string[] = []
   for (const table of tables) {
     const found = await run(
@@ -329,10 +321,10 @@ async function suspendTriggers(
         : `select tgname as name from pg_trigger where tgrelid = to_regclass('${table}')
             and not tgisinternal and tgenabled = 'O'`,
     )
-    for (const { name, sql } of found) {
+    for (const { name, sql: definition } of found) {
       const trigger = quoteName(String(name))
       const change = `alter table ${table} enable trigger ${trigger}`
-      resume.push(kind === 'sqlite' ? String(sql) : change)
+      resume.push(kind === 'sqlite' ? String(definition) : change)
       await run(kind === 'sqlite' ? `drop trigger ${trigger}` : change.replace('enable', 'disable'))
     }
   }
