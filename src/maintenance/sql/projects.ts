@@ -78,10 +78,6 @@ async function updateProject(
     .execute()
 }
 
-/**
- * Pauses, sending that is held or stopped by a person (`resumeBy`: what goes on), lost request
- * budgets, and moves.
- */
 export async function readProjectIncidents(db: Db, project: ProjectId, now: EpochMs) {
   const row = await readProject(db, project)
   const until = row?.paused_until ?? 0
@@ -92,10 +88,17 @@ export async function readProjectIncidents(db: Db, project: ProjectId, now: Epoc
     await readSends({ db, project }),
   ]
   return {
+    /** The worker sends nothing for this project until then because the service denied its key. */
     paused: until > now ? { until: toTimestamp(until), why: row?.paused_why ?? '' } : null,
+    /**
+     * Nothing is sent until a person has decided: the warehouse went back in time, or a person
+     * stopped it. `resumeBy`: the option of `writeback resume` that ends this.
+     */
     held:
       held !== null ? { ...held, resumeBy: '--restored' } : stop && { ...stop, resumeBy: '--all' },
+    /** When the record of requests was last lost: nothing was sent for one window. */
     lost: lostAt === null ? null : { at: toTimestamp(lostAt), why: row?.budget_lost_why ?? '' },
+    /** Where it has moved, or from where it is still arriving; null: it is here. */
     moved: move === undefined ? null : describeMove(move),
   }
 }
