@@ -61,7 +61,7 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
   const currentSwitches = () => switches
   const clock = createClock(options.now ?? defaultNow, options.speed ?? 1)
   const projects = new Map<string, Project>()
-  const service = createService(projects, clock.now, currentSwitches, firstSeed)
+  const service = createService(clock.now, currentSwitches, firstSeed)
   /** Without an id it finds the first project. */
   const findProject = (id = [...projects.keys()][0] ?? ''): Project => {
     const found = projects.get(id.toLowerCase())
@@ -74,7 +74,7 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
     projectId?: string,
   ) => {
     keyCount += 1
-    service.keys.set(key, { id, projectId: findProject(projectId).id, scopes: given })
+    service.keys.set(key, { id, project: findProject(projectId), scopes: given })
   }
   for (const [n, { seed = firstSeed + n, size, keys, ...given }] of [
     options,

@@ -1,5 +1,5 @@
 /** The changes of a project's data: by the API, by visitors and agents, and at random. */
-import type { Conversation, Message, PhoneCall, Visitor } from './model.ts'
+import type { Conversation, Message } from './model.ts'
 import type { Project } from './project.ts'
 import { createRandom, integerBetween, pick, purposes } from './random.ts'
 import { createRowIds } from './seed-context.ts'
@@ -182,76 +182,74 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
   }
 }
 
-/** What a random change may use; undefined where there is no such row. */
-type Chosen = {
-  readonly state: ProjectState
-  readonly mutate: Project['mutate']
-  readonly conversation: Conversation | undefined
-  readonly visitor: Visitor | undefined
-  readonly call: PhoneCall | undefined
+/** What a random change may use. `id`: of a row of the kind that it needs. */
+type Chosen = Pick<Project, 'state' | 'mutate'> & {
+  readonly id: string
+  readonly visitorId: string | undefined
   readonly text: string
   readonly draw: number
 }
 
-const emailOf = (draw: number) => `new.${draw}@example.org`
-
-/** How often each random change happens, in relation to the others; and what it does. */
+/**
+ * How often each random change happens, in relation to the others; the row that it needs, without
+ * which it does nothing; and what it does.
+ */
 const randomMutations = {
-  visitorWrites: [
-    3,
-    ({ mutate, conversation, text }) => conversation && mutate.visitorWrites(conversation.id, text),
-  ],
-  agentReplies: [
-    2,
-    ({ mutate, conversation, text }) => conversation && mutate.agentReplies(conversation.id, text),
-  ],
-  handled: [
-    2,
-    ({ mutate, conversation }) => conversation && mutate.setHandled(conversation.id, true),
-  ],
-  reopened: [
+  visitorWrites: [3, 'conversations', ({ mutate, id, text }) => mutate.visitorWrites(id, text)],
+  agentReplies: [2, 'conversations', ({ mutate, id, text }) => mutate.agentReplies(id, text)],
+  handled: [2, 'conversations', ({ mutate, id }) => mutate.setHandled(id, true)],
+  reopened: [1, 'conversations', ({ mutate, id }) => mutate.setHandled(id, false)],
+  addConversation: [
     1,
-    ({ mutate, conversation }) => conversation && mutate.setHandled(conversation.id, false),
+    null,
+    ({ mutate, visitorId, text }) => mutate.addConversation(visitorId, text),
   ],
-  addConversation: [1, ({ mutate, visitor, text }) => mutate.addConversation(visitor?.id, text)],
   addVisitor: [
     1,
+    null,
     ({ mutate, draw }) =>
-      mutate.addVisitor({ name: `Newcomer ${draw % 1000}`, email: emailOf(draw) }),
+      mutate.addVisitor({ name: `Newcomer ${draw % 1000}`, email: `new.${draw}@example.org` }),
   ],
   renameVisitor: [
     1,
-    ({ mutate, visitor: v, draw }) =>
-      v && mutate.renameVisitor(v.id, `Renamed ${draw % 1000}`, v.email),
+    'visitors',
+    ({ state, mutate, id, draw }) =>
+      mutate.renameVisitor(id, `Renamed ${draw % 1000}`, state.visitors.get(id).email),
   ],
-  addActivity: [2, ({ mutate, visitor }) => visitor && mutate.addActivity(visitor.id)],
-  addCall: [1, ({ mutate, visitor }) => mutate.addCall(visitor?.id)],
+  addActivity: [2, 'visitors', ({ mutate, id }) => mutate.addActivity(id)],
+  addCall: [1, null, ({ mutate, visitorId }) => mutate.addCall(visitorId)],
   lateCall: [
     1,
-    ({ mutate, visitor, draw }) => mutate.addCall(visitor?.id, integerBetween(1, 600, draw) * 1000),
+    null,
+    ({ mutate, visitorId, draw }) => mutate.addCall(visitorId, integerBetween(1, 600, draw) * 1000),
   ],
-  recordingAppears: [1, ({ mutate, call }) => call && mutate.recordingAppears(call.id)],
+  recordingAppears: [1, 'calls', ({ mutate, id }) => mutate.recordingAppears(id)],
   editMessage: [
     1,
-    ({ mutate, state, conversation, text }) =>
-      conversation &&
-      state.messages.of(conversation).length > 0 &&
-      mutate.editMessage(conversation.id, 0, text),
+    'conversations',
+    ({ state: { conversations, messages }, mutate, id, text }) => {
+      if (messages.of(conversations.get(id)).length > 0) mutate.editMessage(id, 0, text)
+    },
   ],
   deleteMessage: [
     1,
-    ({ mutate, state, conversation, draw }) =>
-      conversation &&
-      state.messages.countEver(conversation) > 1 &&
-      mutate.deleteMessage(conversation.id, draw % (state.messages.countEver(conversation) - 1)),
+    'conversations',
+    ({ state: { conversations, messages }, mutate, id, draw }) => {
+      const last = messages.countEver(conversations.get(id)) - 1
+      if (last > 0) mutate.deleteMessage(id, draw % last)
+    },
   ],
-  deleteConversation: [
-    1,
-    ({ mutate, conversation }) => conversation && mutate.deleteConversation(conversation.id),
-  ],
-  deleteVisitor: [1, ({ mutate, visitor }) => visitor && mutate.deleteVisitor(visitor.id)],
-  deleteCall: [1, ({ mutate, call }) => call && mutate.deleteCall(call.id)],
-} satisfies Record<string, readonly [weight: number, run: (chosen: Chosen) => unknown]>
+  deleteConversation: [1, 'conversations', ({ mutate, id }) => mutate.deleteConversation(id)],
+  deleteVisitor: [1, 'visitors', ({ mutate, id }) => mutate.deleteVisitor(id)],
+  deleteCall: [1, 'calls', ({ mutate, id }) => mutate.deleteCall(id)],
+} satisfies Record<
+  string,
+  readonly [
+    weight: number,
+    needs: 'conversations' | 'visitors' | 'calls' | null,
+    run: (chosen: Chosen) => unknown,
+  ]
+>
 export type MutationKind = keyof typeof randomMutations
 
 const mutationKinds = (Object.keys(randomMutations) as MutationKind[]).flatMap((kind) =>
@@ -275,12 +273,12 @@ export function applyRandomMutations(
   return Array.from({ length: n }, (_, step) => {
     const kind = pick(kinds, random(purposes.mutation, step))
     const draw = random(purposes.mutation, step, 1)
-    const conversation = state.conversations.pickNear(draw)
-    const visitor = state.visitors.pickNear(draw)
-    const call = state.calls.pickNear(draw)
     const text = state.seedData.sampleText.sentence(draw >>> 8, step)
     if (!Object.hasOwn(randomMutations, kind)) throw new RangeError(`there is no change ${kind}`)
-    randomMutations[kind][1]({ state, mutate, conversation, visitor, call, text, draw })
+    const [, needs, run] = randomMutations[kind]
+    const id = needs === null ? '' : state[needs].pickNear(draw)?.id
+    const visitorId = state.visitors.pickNear(draw)?.id
+    if (id !== undefined) run({ state, mutate, id, visitorId, text, draw })
     return kind
   })
 }

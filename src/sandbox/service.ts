@@ -15,16 +15,10 @@ import type { Switches } from './switches.ts'
 
 export type SandboxService = ReturnType<typeof createService>
 
-export function createService(
-  projects: ReadonlyMap<string, Project>,
-  clock: () => EpochMs,
-  switches: () => Switches,
-  seed: number,
-) {
+export function createService(clock: () => EpochMs, switches: () => Switches, seed: number) {
   const random = createRandom(seed)
   let number = 0
   return {
-    projects,
     clock,
     switches,
     random,
@@ -32,7 +26,7 @@ export function createService(
     /** The valid keys by their secrets. */
     keys: new Map<
       string,
-      { readonly id: string; readonly projectId: string; readonly scopes: readonly Scope[] }
+      { readonly id: string; readonly project: Project; readonly scopes: readonly Scope[] }
     >(),
     keyLimits: createKeyLimits(switches),
     faults: createFaults(random, switches),
@@ -129,14 +123,11 @@ function authorize(
     keyId === key.id && answeredAt === null && status === null
   if (mostInFlight > 0 && service.requestLog.filter(isInFlight).length > mostInFlight)
     throw new Problem('rate_limited', 'Too many requests at once')
-  if (params.projectId !== undefined && key.projectId !== params.projectId.toLowerCase())
+  if (params.projectId !== undefined && key.project.id !== params.projectId.toLowerCase())
     throw new Problem('api_key_wrong_project')
   if (scope !== null && !key.scopes.includes(scope))
     throw new Problem('api_key_scope_missing', `The API key lacks the scope ${scope}`)
-  const project = service.projects.get(key.projectId)
-  if (project === undefined)
-    throw new Problem('api_key_invalid', 'The API key belongs to no project')
-  return project
+  return key.project
 }
 
 /** A code of the service, or the status of a gateway's page. */
