@@ -1,6 +1,5 @@
 /** The changes of a project's data: by the API, by visitors and agents, and at random. */
 import type { Conversation, Message } from './model.ts'
-import type { Project } from './project.ts'
 import { createRandom, integerBetween, pick, purposes } from './random.ts'
 import { createRowIds } from './seed-context.ts'
 import type { ProjectState } from './state.ts'
@@ -183,7 +182,9 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
 }
 
 /** What a random change may use. `id`: of a row of the kind that it needs. */
-type Chosen = Pick<Project, 'state' | 'mutate'> & {
+type Chosen = {
+  readonly state: ProjectState
+  readonly mutate: ReturnType<typeof createMutations>
   readonly id: string
   readonly visitorId: string | undefined
   readonly text: string
@@ -264,7 +265,7 @@ export function parseMutationKinds(list: string): readonly MutationKind[] {
 
 /** `n` random changes, the same for the same seed and state. Returns what was done. */
 export function applyRandomMutations(
-  { state, mutate }: Project,
+  { state, mutate }: Pick<Chosen, 'state' | 'mutate'>,
   n: number,
   seed: number,
   kinds: readonly MutationKind[] = mutationKinds,
