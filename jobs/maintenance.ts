@@ -2,7 +2,8 @@
 import type { Config, ProjectConfig } from '../src/config/config.ts'
 import { queueBackends } from '../src/config/queue-backends.ts'
 import type { FailingJob } from '../src/maintenance/maintenance.ts'
-import { listAllPendingStreams, readRuns } from '../src/maintenance/sql/gauges.ts'
+import { readRuns } from '../src/maintenance/sql/gauges.ts'
+import { countAllPending } from '../src/mirror/sql/pending-children.ts'
 import type { EpochMs } from '../src/values/time.ts'
 import { readLastCompletions } from '../src/worker/project-health.ts'
 import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
@@ -72,7 +73,7 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     if (!isLeader) return
     await enqueueDueLakes(Date.now())
     const completions = await readLastCompletions(warehouse)
-    const pendingChildren = await listAllPendingStreams(warehouse.db, Date.now())
+    const pendingChildren = await countAllPending(warehouse.db, Date.now())
     await enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
     if (mayHaveMissed) await enqueueMissed(completions)
   }

@@ -195,7 +195,7 @@ export function overdueSyncJobs(
     'name' | 'projectId' | 'streams' | 'schedules' | 'startDate'
   >[],
   completionTimes: CompletionTimes,
-  pendingByProject: ReadonlyMap<string, readonly StreamName[]>,
+  pendingByProject: ReadonlyMap<string, ReadonlyMap<StreamName, number>>,
   now: EpochMs,
 ): PlannedSyncJob[] {
   return projects.flatMap((project) => {
@@ -211,8 +211,10 @@ export function overdueSyncJobs(
       },
     )
     const isEnabled = project.schedules.incremental.kind !== 'off'
-    const pendingChildren = isEnabled ? (pendingByProject.get(project.projectId) ?? []) : []
-    const pendingMirrored = pendingChildren.filter((stream) => project.streams.includes(stream))
+    const pending = isEnabled ? pendingByProject.get(project.projectId) : undefined
+    const pendingMirrored = [...(pending?.keys() ?? [])].filter((stream) =>
+      project.streams.includes(stream),
+    )
     return [
       ...toSyncJobs('sync', project, overdueStreams),
       ...toSyncJobs('backfill', project, pendingMirrored),

@@ -46,7 +46,6 @@ export {
 } from './sql/erase-project.ts'
 export {
   isCircuitOpen,
-  listAllPendingStreams,
   markSynced,
   type ProjectHealth,
   type ProjectRuns,

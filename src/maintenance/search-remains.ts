@@ -2,7 +2,7 @@
 import { basename } from 'node:path'
 import type { ConnectionPool, Db } from '../warehouse/connection-pool.ts'
 import type { DatabaseLocation } from '../warehouse/location.ts'
-import { filesOfWarehouse, isInMemory, sendsFile, sideFile } from '../warehouse/warehouse-files.ts'
+import { filesOfWarehouse, sendsFile, sideFile } from '../warehouse/warehouse-files.ts'
 import type { Remains } from './core/remains.ts'
 import { filesBeside, searchFiles } from './search-files.ts'
 import { type Compacted, compactPostgres, compactSqlite } from './sql/compact.ts'
@@ -62,21 +62,19 @@ export async function searchWarehouse(
     values.values,
     describePlace,
   )
-  const own = ownFiles(location)
-  const paths = await filesOf(location)
-  const isOwn = (path: string) => own.includes(path)
+  const { own, others } = await listFiles(location)
   const files = [
-    ...(await searchFiles(paths.filter(isOwn), gone)),
-    ...(await searchFiles(
-      paths.filter((path) => !isOwn(path)),
-      [...gone, ...kept],
-    )),
+    ...(await searchFiles(own, gone)),
+    ...(await searchFiles(others, [...gone, ...kept])),
   ]
-  const uncleaned = isRepeated && compacted !== null ? findUncleaned(location, compacted) : []
+  const uncleaned = isRepeated && compacted !== null ? findUncleaned(own, compacted) : []
   const inFiles = files.flatMap(({ path, values: count }): readonly Remains[] => {
     const found = count === 0 && uncleaned.includes(path) ? null : count
     if (count === null || found === 0) return []
-    return [{ place: basename(path), values: found, ...remedy(location, path, compacted) }]
+    const isOwn = own.includes(path)
+    const remedy =
+      isOwn && compacted !== null ? cleaning(own[0] ?? path, compacted) : removal(location, path)
+    return [{ place: basename(path), values: found, ...remedy }]
   })
   return {
     values: values.values.length - common,
@@ -104,47 +102,42 @@ const notKnown =
   'so they were not looked for'
 
 /** They may have values of an earlier run, which are not known any more. */
-function findUncleaned(location: DatabaseLocation, { isRewritten, isLogEmpty }: Compacted) {
+function findUncleaned(own: readonly string[], { isRewritten, isLogEmpty }: Compacted) {
   if (isRewritten && isLogEmpty) return []
-  return ownFiles(location).slice(0, isLogEmpty ? 1 : 2)
+  return own.slice(0, isLogEmpty ? 1 : 2)
 }
 
-/** The database and its log first. */
-function ownFiles(location: DatabaseLocation): readonly string[] {
-  if (location.kind === 'postgres') return []
+/** `own`: the database and its log first, whether they exist or not. */
+async function listFiles(location: DatabaseLocation) {
+  if (location.kind === 'postgres')
+    return { own: [], others: [sendsFile(location)?.path ?? []].flat() }
   const { database } = filesOfWarehouse(location)
+  if (database === null) return { own: [], others: [] }
   const sides = (['log', 'index', 'rollback'] as const).map((side) => sideFile(location, side))
-  return database === null ? [] : [database, ...sides]
+  const own = [database, ...sides]
+  const others = (await filesBeside(database)).filter((path) => !isAmong(path, own))
+  return { own, others }
 }
 
-async function filesOf(location: DatabaseLocation): Promise<readonly string[]> {
-  if (location.kind === 'postgres') return [sendsFile(location)?.path ?? []].flat()
-  const { database } = filesOfWarehouse(location)
-  return database === null || isInMemory(location.path) ? [] : filesBeside(database)
+/** All are in one folder, which may be written in several ways. */
+const isAmong = (path: string, files: readonly string[]): boolean =>
+  files.some((file) => basename(file) === basename(path))
+
+function removal(location: DatabaseLocation, path: string) {
+  const { database, beside } = filesOfWarehouse(location)
+  return database === null || isAmong(path, [database, ...beside])
+    ? { why: 'it is not made by deskmirror, or an earlier process left it', command: null }
+    : { why: 'it looks like a copy of the warehouse', command: `rm ${path}` }
 }
 
-function remedy(location: DatabaseLocation, path: string, compacted: Compacted | null) {
-  const nothing = {
-    why: 'it is not made by deskmirror, or an earlier process left it',
-    command: null,
-  }
-  if (location.kind === 'postgres' || compacted === null) return nothing
-  const { database } = filesOfWarehouse(location)
-  if (!ownFiles(location).includes(path)) {
-    const isCopy = !filesOfWarehouse(location).beside.includes(path)
-    return isCopy
-      ? { why: 'it looks like a copy of the warehouse', command: `rm ${path}` }
-      : nothing
-  }
+function cleaning(database: string, { isRewritten, isLogEmpty }: Compacted) {
+  const emptyLog = 'pragma wal_checkpoint(truncate)'
   const run = (statement: string) => `sqlite3 ${database} "${statement}"`
-  if (!compacted.isLogEmpty)
-    return {
-      why:
-        'another process is reading the warehouse, so that its log ' +
-        'cannot be emptied; end that process first',
-      command: run(compacted.isRewritten ? emptyLog : `vacuum; ${emptyLog}`),
-    }
-  return { why: 'free room within the file', command: run(`vacuum; ${emptyLog}`) }
+  if (isLogEmpty) return { why: 'free room within the file', command: run(`vacuum; ${emptyLog}`) }
+  return {
+    why:
+      'another process is reading the warehouse, so that its log ' +
+      'cannot be emptied; end that process first',
+    command: run(isRewritten ? emptyLog : `vacuum; ${emptyLog}`),
+  }
 }
-
-const emptyLog = 'pragma wal_checkpoint(truncate)'

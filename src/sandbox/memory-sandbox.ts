@@ -13,7 +13,6 @@ import {
   type TruthStream,
   truthOf,
 } from './project.ts'
-import { computeRollup } from './rollup.ts'
 import { defaultSize, type Size } from './seed-context.ts'
 import { countRequests, createService } from './service.ts'
 import { parseSwitches, type Switches } from './switches.ts'
@@ -100,8 +99,6 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
     /** Every write that was performed, in order. */
     ledger: (id?: string) => findProject(id).ledger,
     truth: (stream: TruthStream, id?: string) => truthOf(findProject(id), stream),
-    rollup: (from: string, to: string, id?: string) =>
-      computeRollup(findProject(id), { from: Date.parse(from), to: Date.parse(to) }, switches),
     // Read on each access, because some switches recreate the project's data.
     get mutate() {
       return findProject().mutate

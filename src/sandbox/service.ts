@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import { type Json, stringifyJson } from '../values/json.ts'
-import type { EpochMs, Ms } from '../values/time.ts'
+import { type EpochMs, minuteMs } from '../values/time.ts'
 import { findRoute, isList, isWrite, type RouteMatch, type Scope } from './endpoints.ts'
 import { createFaults, type FaultKind, faultOf, htmlPage } from './faults.ts'
 import { applyRandomMutations, parseMutationKinds } from './mutations.ts'
@@ -208,7 +208,7 @@ export type RequestLogEntry = {
   readonly fault: FaultKind | null
 }
 
-export function countRequests(entries: readonly RequestLogEntry[], windowMs: Ms = 60_000) {
+export function countRequests(entries: readonly RequestLogEntry[]) {
   const writes = entries.filter(({ write }) => write)
   const faulty = entries.filter(({ fault }) => fault !== null)
   return {
@@ -216,13 +216,8 @@ export function countRequests(entries: readonly RequestLogEntry[], windowMs: Ms 
     byOperation: countBy(entries, ({ operation }) => operation ?? 'none'),
     byStatus: countBy(entries, ({ status }) => String(status ?? 'none')),
     byFault: countBy(faulty, ({ fault }) => String(fault)),
-    /** The most that arrived with one key in any window. */
-    maxInWindow: {
-      requests: mostInWindow(entries, windowMs),
-      writes: mostInWindow(writes, windowMs),
-    },
-    firstAt: entries[0]?.arrivedAt ?? null,
-    lastAt: entries.at(-1)?.arrivedAt ?? null,
+    /** The most that arrived with one key in any minute. */
+    maxInWindow: { requests: mostInMinute(entries), writes: mostInMinute(writes) },
   }
 }
 
@@ -231,13 +226,13 @@ function countBy(entries: readonly RequestLogEntry[], nameOf: (entry: RequestLog
   return Object.fromEntries([...groups].map(([name, group]) => [name, group.length]))
 }
 
-function mostInWindow(entries: readonly RequestLogEntry[], windowMs: Ms): number {
+function mostInMinute(entries: readonly RequestLogEntry[]): number {
   let most = 0
   for (const [keyId, all] of Map.groupBy(entries, (entry) => entry.keyId)) {
     if (keyId === null) continue
     let oldest = 0
     for (const [n, { arrivedAt }] of all.entries()) {
-      while ((all[oldest]?.arrivedAt ?? arrivedAt) <= arrivedAt - windowMs) oldest += 1
+      while ((all[oldest]?.arrivedAt ?? arrivedAt) <= arrivedAt - minuteMs) oldest += 1
       most = Math.max(most, n + 1 - oldest)
     }
   }

@@ -230,15 +230,16 @@ describe('overdue jobs are', () => {
   })
 
   test('pending children without a job, in the backfill queue', () => {
-    expect(found(all(minute), new Map([[shop.projectId, ['messages']]]))).toEqual([
-      'backfill: messages',
-    ])
+    const pending = new Map([[shop.projectId, new Map([['messages', 3] as const])]])
+    expect(found(all(minute), pending)).toEqual(['backfill: messages'])
   })
 
   test('none that are off or not mirrored', () => {
     const off = { kind: 'off' } as const
     const none = { incremental: off, reconcile: off, analytics: off, availability: off, audit: off }
-    const pending = new Map([[shop.projectId, ['messages', 'visitor_activity'] as const]])
+    const pending = new Map([
+      [shop.projectId, new Map([['messages', 1] as const, ['visitor_activity', 2] as const])],
+    ])
     expect(found(new Map(), pending, { ...shop, schedules: none })).toEqual([])
     expect(
       found(all(minute), pending, { ...shop, streams: ['conversations', 'messages'] }),

@@ -80,13 +80,6 @@ export async function readStreamStates(db: Db): Promise<ReadonlyMap<string, Stre
   )
 }
 
-/** Child streams that have pending children, by project. */
-export async function listAllPendingStreams(db: Db, now: EpochMs) {
-  return new Map(
-    [...(await countAllPending(db, now))].map(([project, counts]) => [project, [...counts.keys()]]),
-  )
-}
-
 /** Nothing of these is left to read, except of one that was skipped for lack of a scope. */
 export async function markSynced(
   db: Db,
