@@ -11,10 +11,10 @@ import {
   eraseProject,
   finishProjectErasure,
   keptWhileConfigured,
-  listStoredProjects,
   type ProjectErasure,
   readProjectErasure,
 } from '../maintenance/sql/erase-project.ts'
+import { listMirroredProjects } from '../maintenance/sql/projects.ts'
 import { placeOf } from '../maintenance/sql/search-tables.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
@@ -173,7 +173,7 @@ const outOfReach = (isConfigured: boolean): readonly string[] => [
 
 async function nothingStored(config: Config, { db }: Warehouse, named: string): Promise<UserError> {
   const names = config.projects.map(({ name }) => name)
-  const known = [...names, ...(await listStoredProjects({ db }))]
+  const known = [...names, ...(await listMirroredProjects(db)).map(({ id }) => id)]
   return new UserError({
     what: 'nothing was erased',
     why: `nothing is stored of a project ${named}`,

@@ -39,7 +39,6 @@ export {
   eraseProject,
   finishProjectErasure,
   keptWhileConfigured,
-  listStoredProjects,
   type ProjectErasure,
   readProjectErasure,
   type TableProgress,

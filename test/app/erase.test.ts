@@ -5,8 +5,10 @@ import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { tables } from '../../schema/tables.ts'
+import { searchWarehouse } from '../../src/maintenance/search-remains.ts'
 import { createAuditStore } from '../../src/mirror/sql/audits.ts'
 import { createAuditLog } from '../../src/warehouse/audit-log.ts'
+import { parseDatabaseUrl } from '../../src/warehouse/location.ts'
 import { inSnapshot } from '../../src/warehouse/transactions.ts'
 import type { OutboxFixture } from '../outbox/outbox-fixture.ts'
 import { createTestOnOne } from '../support/sampled.ts'
@@ -393,7 +395,7 @@ test('while another process reads a SQLite file, its log keeps what was erased, 
 })
 
 test('an erasure that is repeated knows no texts any more, and says which file may still have them', async () => {
-  const { erase, instance, person } = await mirrorOnePerson('sqlite')
+  const { erase, instance, person, warehouse } = await mirrorOnePerson('sqlite')
   const path = instance.url.slice('sqlite:'.length)
   writeFileSync(`${path}.bak`, readFileSync(path))
   const reader = new Sqlite(path, { readonly: true })
@@ -409,6 +411,15 @@ test('an erasure that is repeated knows no texts any more, and says which file m
     ['main.db.bak', `rm ${path}.bak`],
   ])
   expect(readFileSync(`${path}-wal`, 'latin1')).toContain(String(person.email))
+  // However its folder is written, its own log is no copy.
+  const location = parseDatabaseUrl(instance.url.replace('main.db', './main.db'))
+  const { remains: found } = await searchWarehouse(warehouse, location, {
+    values: { values: [{ kind: 'own', pieces: [String(person.email)] }], left: 0 },
+    compacted: { isRewritten: true, isLogEmpty: false },
+    isRepeated: false,
+  })
+  const log = found.find(({ place }) => place === 'main.db-wal')
+  expect(log?.command).toContain('wal_checkpoint(truncate)')
   expect(repeated.search!.elsewhere.join()).toContain('they are not known any more')
   reader.exec('commit')
   reader.close()

@@ -249,12 +249,3 @@ async function deleteSearched(trx: ProjectDb): Promise<number> {
   await removeSearchEntries(trx, ids)
   return ids.length
 }
-
-/** The projects of which anything was mirrored here. */
-export async function listStoredProjects({
-  db,
-}: Pick<ProjectDb, 'db'>): Promise<readonly string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select distinct project_id as id from sync_streams order by 1`.execute(db)
-  return rows.map(({ id }) => id)
-}
