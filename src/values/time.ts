@@ -87,6 +87,13 @@ export function isNormalizedTime(text: string): boolean {
   return normalizedPattern.test(text)
 }
 
+/** In the form of `rfc3339`; undefined: not an RFC 3339 time. */
+export function normalizeTime(value: unknown): string | undefined {
+  if (typeof value === 'string' && isNormalizedTime(value)) return value
+  const at = parseTime(value)
+  return at === undefined ? undefined : rfc3339(at)
+}
+
 /** Durations as people write them: `120s`, `5m`. */
 const units: Readonly<Record<string, Ms>> = {
   ms: 1,

@@ -6,7 +6,7 @@ import type { columnTypes } from '../../../schema/column-types.ts'
 import { parseDate } from '../../analytics/core/report-period.ts'
 import { nearestNames } from '../../values/nearest-names.ts'
 import type { ProjectId } from '../../values/project.ts'
-import { type Ms, parseTime, rfc3339 } from '../../values/time.ts'
+import { type Ms, normalizeTime } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import type { ExportFormat } from './formats.ts'
 
@@ -206,11 +206,6 @@ function toBound(object: ExportObject, column: ExportColumn, text: string): stri
     `${text} is neither a date nor a time`,
     'write 2026-01-31 or 2026-01-31T08:00:00Z',
   )
-}
-
-function normalizeTime(text: string): string | undefined {
-  const at = parseTime(text)
-  return at === undefined ? undefined : rfc3339(at)
 }
 
 /** `parse`: undefined if the text is not a value of the type. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { toCanonicalJson } from '../../values/json.ts'
-import { type EpochSeconds, isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
+import { type EpochSeconds, normalizeTime } from '../../values/time.ts'
 import { errorCode, UserError } from '../../values/user-error.ts'
 import {
   beginSnapshot,
@@ -229,9 +229,8 @@ function toText(value: unknown): string {
 }
 
 function toTime(value: unknown): string | undefined {
-  if (typeof value !== 'string') return undefined
-  if (isNormalizedTime(value)) return value
   // `2026-01-01 00:00:00`, without a zone: as SQLite's own functions write it, in UTC.
-  const at = parseTime(value) ?? parseTime(`${value}Z`)
-  return at === undefined ? undefined : rfc3339(at)
+  return typeof value === 'string'
+    ? (normalizeTime(value) ?? normalizeTime(`${value}Z`))
+    : undefined
 }

@@ -1,7 +1,7 @@
 /** How the two databases store the same value, and one text for equal values, to compare copies. */
 import { type ColumnType, columnTypes, type DatabaseKind } from '../../../schema/column-types.ts'
 import { type Scalar, toCanonicalJson } from '../../values/json.ts'
-import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
+import { normalizeTime } from '../../values/time.ts'
 import { decodeJson, encodeJson } from '../../warehouse/escape.ts'
 
 /** `convert`: undefined = it cannot be stored there. `formOf`: of a returned value. */
@@ -56,8 +56,5 @@ const codecs = (
 })
 
 /** A person may have written one that SQLite's own functions make, without a zone. */
-function toTime(text: string): string | undefined {
-  if (isNormalizedTime(text)) return text
-  const at = parseTime(text) ?? parseTime(`${text}Z`)
-  return at === undefined ? undefined : rfc3339(at)
-}
+const toTime = (text: string): string | undefined =>
+  normalizeTime(text) ?? normalizeTime(`${text}Z`)

@@ -19,7 +19,7 @@ import {
   stringifyJson,
 } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
-import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
+import { normalizeTime, parseTime, rfc3339 } from '../../values/time.ts'
 import type { RowTimes } from './pagination/sort-order.ts'
 
 /** Limits the work for rows with very many times. */
@@ -166,11 +166,7 @@ export function toRow<Item extends JsonObject>(
 
 function toColumnValue(value: Json, kind: ColumnKind): Scalar {
   if (value === null) return null
-  if (kind === 'time') {
-    if (typeof value === 'string' && isNormalizedTime(value)) return value
-    const at = parseTime(value)
-    return at === undefined ? null : rfc3339(at)
-  }
+  if (kind === 'time') return normalizeTime(value) ?? null
   if (typeof value === 'object') return kind === 'text' ? stringifyJson(value) : null
   return value
 }
