@@ -25,7 +25,7 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
       lastMessageSenderType: message.senderType,
       updatedAt: createdAt,
     }
-    conversations.change(conversation.index, { ...newTimes, ...patch })
+    conversations.change(conversation.id, { ...newTimes, ...patch })
     return added
   }
   const visitorWrites = (id: string, content = 'Any news?') => {
@@ -49,16 +49,11 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
   return {
     /** A conversation starts with its visitor's first message. */
     addConversation(visitorId = anyVisitorId(), content = 'Hello, is anybody there?') {
-      const index = conversations.nextIndex()
       const now = clock()
-      const id = seedData.conversations.ids.idAt(index)
-      conversations.add({
-        index,
-        id,
+      const { id } = conversations.add({
         visitorId,
         assignedAgentId: null,
         origin: 'visitor_initiated',
-
         createdAt: now,
         updatedAt: now,
         lastMessageAt: now,
@@ -82,12 +77,12 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
         lastMessageSenderType,
         ...(shows === 'nothing' && { handledAt }),
       }
-      if (shows !== 'all') conversations.change(conversations.get(id).index, hidden)
+      if (shows !== 'all') conversations.change(id, hidden)
       return added
     },
     setHandled(id: string, handled: boolean) {
       const patch = handled ? { handledAt: clock(), waitingSince: null } : { handledAt: null }
-      return conversations.change(conversations.get(id).index, { ...patch, updatedAt: clock() })
+      return conversations.change(id, { ...patch, updatedAt: clock() })
     },
     deleteConversation: (id: string) => conversations.remove(id),
     /** `k`: which message of the conversation, oldest first. */
@@ -105,8 +100,7 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
       messages.remove(conversation, k)
       const lastMessageAt =
         messages.of(conversation).at(-1)?.createdAt ?? conversation.lastMessageAt
-      if (lastMessageAt !== conversation.lastMessageAt)
-        conversations.change(conversation.index, { lastMessageAt })
+      if (lastMessageAt !== conversation.lastMessageAt) conversations.change(id, { lastMessageAt })
     },
     /** A message that was deleted is there again. */
     restoreMessage: (id: string, k: number) => messages.restore(conversations.get(id), k),
@@ -117,22 +111,12 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
       name?: string | null
       email?: string | null
     } = {}) {
-      const index = visitors.nextIndex()
       const now = clock()
-      const id = seedData.visitors.ids.idAt(index)
-      return visitors.add({
-        index,
-        id,
-        name,
-        email,
-        createdAt: now,
-        lastSeenAt: now,
-        updatedAt: now,
-      })
+      return visitors.add({ name, email, createdAt: now, lastSeenAt: now, updatedAt: now })
     },
     /** Null clears a value. */
     renameVisitor: (id: string, name: string | null, email: string | null) =>
-      visitors.change(visitors.get(id).index, { name, email, updatedAt: clock() }),
+      visitors.change(id, { name, email, updatedAt: clock() }),
     addNote(id: string, content: string) {
       const { id: visitorId } = visitors.get(id)
       const note = { id: noteIds.idAt(notes.length), visitorId, content, createdAt: clock() }
@@ -148,7 +132,7 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
       )
       const at = Math.max(clock(), visitor.lastSeenAt)
       activity.add(visitor, { kind, at, variantSeed, position: activity.countEver(visitor) })
-      visitors.change(visitor.index, { lastSeenAt: at, updatedAt: at })
+      visitors.change(id, { lastSeenAt: at, updatedAt: at })
     },
     /** `k`: which entry of the visitor's activity, oldest first. */
     editActivity(id: string, k: number, variantSeed: number) {
@@ -162,21 +146,12 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
     deleteVisitor: (id: string) => visitors.remove(id),
     /** `agoMs`: how long ago it ended, as a call may be recorded late. */
     addCall(visitorId = anyVisitorId(), agoMs = 0) {
-      const index = calls.nextIndex()
       const endedAt = clock() - agoMs
-      const id = seedData.calls.ids.idAt(index)
       const startedAt = endedAt - 90_000
-      return calls.add({
-        index,
-        id,
-        visitorId,
-        startedAt,
-        endedAt,
-        outcome: 'completed',
-        recordedAt: null,
-      })
+      const outcome = 'completed'
+      return calls.add({ visitorId, startedAt, endedAt, outcome, recordedAt: null })
     },
-    recordingAppears: (id: string) => calls.change(calls.get(id).index, { recordedAt: clock() }),
+    recordingAppears: (id: string) => calls.change(id, { recordedAt: clock() }),
     deleteCall: (id: string) => calls.remove(id),
   }
 }

@@ -62,7 +62,6 @@ export function createRowStore<T extends TimedRow<Field>, Field extends string>(
   }
   return {
     at,
-    nextIndex: () => next,
     find,
     get,
     /** A pseudo-random row, the same for the same number; undefined if there is none. */
@@ -87,9 +86,12 @@ export function createRowStore<T extends TimedRow<Field>, Field extends string>(
         rowAt: (p) => requireRow(rows[p]?.index ?? next),
       }
     },
-    add: (row: T) => replace(undefined, row),
-    change(index: number, patch: Partial<T>): T {
-      const before = requireRow(index)
+    /** Under the next id. */
+    add: (row: Omit<T, 'index' | 'id'>) =>
+      replace(undefined, { ...row, index: next, id: ids.idAt(next) } as T),
+    /** Throws RangeError if there is none. */
+    change(id: string, patch: Partial<T>): T {
+      const before = get(id)
       return replace(before, { ...before, ...patch })
     },
     remove(id: string) {

@@ -115,7 +115,7 @@ function unscramble(scattered: number, key: number): number {
   return Math.imul(y ^ key, inverse) >>> 0
 }
 
-const weekMs = 7 * 86_400_000
+const weekMs = 7 * dayMs
 
 /** Spread over the covered days in order of their indexes, with a storm of many in one second. */
 function createTimeline(
@@ -178,20 +178,8 @@ const words =
     /\s+/,
   )
 
-const firstNames = [
-  'Ada',
-  'Grace',
-  'Linus',
-  'Zoë',
-  'Søren',
-  'Mía',
-  '健',
-  'Олена',
-  'Ali',
-  'Noor',
-  'Jean-Luc',
-  'D’Arcy',
-]
+const firstNames =
+  'Ada, Grace, Linus, Zoë, Søren, Mía, 健, Олена, Ali, Noor, Jean-Luc, D’Arcy'.split(', ')
 const lastNames =
   "Lovelace, Hopper, O'Brien, Müller, García, 山田, Шевченко, van der Berg, Null, Ng".split(', ')
 
