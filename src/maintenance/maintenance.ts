@@ -27,7 +27,6 @@ export {
   copyProjects,
   endMove,
   type MovePlan,
-  type OpenMove,
   planMove,
 } from './move-projects.ts'
 export { type RemainsReport, searchRemains, searchWarehouse } from './search-remains.ts'
@@ -59,7 +58,6 @@ export {
   listPaused,
   listWithWritebacks,
   readPause,
-  readProjectIncidents,
   recordBudgetLoss,
   setPause,
 } from './sql/projects.ts'

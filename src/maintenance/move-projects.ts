@@ -38,7 +38,7 @@ import {
 import { type MovedRows, type MoveSide, moveRows, withoutTriggers } from './sql/move-rows.ts'
 
 /** `labels`: of both warehouses, without credentials. */
-export type OpenMove = {
+type OpenMove = {
   readonly source: MoveSide
   readonly target: MoveSide
   readonly labels: { readonly source: string; readonly target: string }

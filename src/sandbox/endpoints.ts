@@ -8,8 +8,13 @@ import { computeRollup } from './rollup.ts'
 import type { Switches } from './switches.ts'
 
 export const scopes = [
-  ...(['conversations:read', 'conversations:write', 'visitors:read', 'visitors:write'] as const),
-  ...(['calls:read', 'analytics:read', 'availability:read'] as const),
+  'conversations:read',
+  'conversations:write',
+  'visitors:read',
+  'visitors:write',
+  'calls:read',
+  'analytics:read',
+  'availability:read',
 ] as const
 export type Scope = (typeof scopes)[number]
 
@@ -45,15 +50,16 @@ const oneVisitor = `${inProject}/visitors/{visitorId}`
 const oneCall = '/public/calls/{callId}'
 
 /** `address`: method and path. `query`: the names of its query parameters. */
-function operation(
-  id: string,
-  address: string,
-  scope: Scope | null,
-  run: Run,
-  ...query: string[]
-): Endpoint {
+function operation(id: string, address: string, run: Run, ...query: string[]): Endpoint {
   const [method, path] = address.split(' ') as [Endpoint['method'], string]
-  return { id, method, path, scope, query: () => query, run }
+  return { id, method, path, scope: scopeOf(method, path), query: () => query, run }
+}
+
+/** Named by the first resource in the path, and by whether it is written. */
+function scopeOf(method: Endpoint['method'], path: string): Scope | null {
+  const [resource] = /conversations|visitors|calls|analytics|availability/.exec(path) ?? []
+  const name = `${resource}:${method === 'GET' ? 'read' : 'write'}`
+  return scopes.find((scope) => scope === name) ?? null
 }
 
 const listConversations: Run = ({ project, query, switches: s }) => {
@@ -161,9 +167,9 @@ const getRecording: Run = ({ project, params, switches: s }) => {
 
 /** A row that is read by its id, the path's only parameter beside the project. */
 const single =
-  (kind: 'conversations' | 'visitors' | 'calls', id: string): Run =>
+  (kind: 'conversations' | 'visitors' | 'calls'): Run =>
   ({ project, params }) =>
-    project.view()[kind].single(params[id])
+    project.view()[kind].single(params[`${kind.slice(0, -1)}Id`])
 
 const month = 30 * dayMs
 
@@ -198,63 +204,28 @@ export const operations: readonly Endpoint[] = [
   operation(
     'listConversations',
     `GET ${inProject}/conversations`,
-    'conversations:read',
     listConversations,
-    ...['handled', 'since', 'limit'],
-  ),
-  operation(
-    'getConversation',
-    `GET ${oneConversation}`,
-    'conversations:read',
-    single('conversations', 'conversationId'),
-  ),
-  {
-    ...operation(
-      'listMessages',
-      `GET ${oneConversation}/messages`,
-      'conversations:read',
-      listMessages,
-    ),
-    query: (s) => messageParameters[s['messages.paging']],
-  },
-  operation('sendMessage', `POST ${oneConversation}/messages`, 'conversations:write', sendMessage),
-  operation('setHandled', `POST ${oneConversation}/handled`, 'conversations:write', setHandled),
-  operation(
-    'listVisitors',
-    `GET ${inProject}/visitors`,
-    'visitors:read',
-    listVisitors,
+    'handled',
     'since',
     'limit',
   ),
-  operation('getVisitor', `GET ${oneVisitor}`, 'visitors:read', single('visitors', 'visitorId')),
-  operation('updateVisitor', `PATCH ${oneVisitor}`, 'visitors:write', updateVisitor),
-  operation(
-    'listActivity',
-    `GET ${oneVisitor}/activity`,
-    'visitors:read',
-    listActivity,
-    'before',
-    'limit',
-  ),
-  operation('addNote', `POST ${oneVisitor}/notes`, 'visitors:write', addNote),
-  operation('listCalls', `GET ${inProject}/calls`, 'calls:read', listCalls, 'from', 'to', 'limit'),
-  operation('getCall', `GET ${oneCall}`, 'calls:read', single('calls', 'callId')),
-  operation('getRecording', `GET ${oneCall}/recording`, 'calls:read', getRecording),
-  operation(
-    'getAnalytics',
-    `GET ${inProject}/analytics`,
-    'analytics:read',
-    getAnalytics,
-    'from',
-    'to',
-  ),
-  operation(
-    'getAvailability',
-    `GET ${inProject}/availability`,
-    'availability:read',
-    getAvailability,
-  ),
+  operation('getConversation', `GET ${oneConversation}`, single('conversations')),
+  {
+    ...operation('listMessages', `GET ${oneConversation}/messages`, listMessages),
+    query: (s) => messageParameters[s['messages.paging']],
+  },
+  operation('sendMessage', `POST ${oneConversation}/messages`, sendMessage),
+  operation('setHandled', `POST ${oneConversation}/handled`, setHandled),
+  operation('listVisitors', `GET ${inProject}/visitors`, listVisitors, 'since', 'limit'),
+  operation('getVisitor', `GET ${oneVisitor}`, single('visitors')),
+  operation('updateVisitor', `PATCH ${oneVisitor}`, updateVisitor),
+  operation('listActivity', `GET ${oneVisitor}/activity`, listActivity, 'before', 'limit'),
+  operation('addNote', `POST ${oneVisitor}/notes`, addNote),
+  operation('listCalls', `GET ${inProject}/calls`, listCalls, 'from', 'to', 'limit'),
+  operation('getCall', `GET ${oneCall}`, single('calls')),
+  operation('getRecording', `GET ${oneCall}/recording`, getRecording),
+  operation('getAnalytics', `GET ${inProject}/analytics`, getAnalytics, 'from', 'to'),
+  operation('getAvailability', `GET ${inProject}/availability`, getAvailability),
 ]
 
 export const widgetPath = '/v1/widget/token'
@@ -284,7 +255,7 @@ const mintWidgetToken: Run = ({ body, draw, now, switches: s }) => {
 }
 
 /** It takes a bearer key, and needs no scope. */
-const widgetOperation = operation('mintWidgetToken', `POST ${widgetPath}`, null, mintWidgetToken)
+const widgetOperation = operation('mintWidgetToken', `POST ${widgetPath}`, mintWidgetToken)
 
 export type RouteMatch = {
   readonly operation: Endpoint

@@ -31,7 +31,7 @@ import { createValueCollector, type ErasedValues } from '../core/erased-values.t
 export type ErasedRows = Readonly<Record<string, number>>
 
 /** `calls`: the setting that names the fields of calls. */
-export type Erasure = Pick<AnalyticsSettings, 'calls'> & { readonly visitor: string }
+type Erasure = Pick<AnalyticsSettings, 'calls'> & { readonly visitor: string }
 
 /**
  * What `erase` would delete. Throws UserError if nothing is stored of the visitor, nor was erased.
