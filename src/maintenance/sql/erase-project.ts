@@ -14,7 +14,6 @@ import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { toTimestamp } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { appendEvent } from '../../warehouse/audit-log.ts'
-import { countRowsOf } from '../../warehouse/dialect.ts'
 import { findMove, readMoves } from '../../warehouse/moves.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import {
@@ -23,7 +22,7 @@ import {
   retryOnDeadlock,
 } from '../../warehouse/transactions.ts'
 import { createValueCollector } from '../core/erased-values.ts'
-import { type Erased, type ErasedRows, ofVisitors } from './erase.ts'
+import { countParts, type Erased, type ErasedRows, ofVisitors } from './erase.ts'
 import { withoutTriggers } from './move-rows.ts'
 
 /**
@@ -92,17 +91,12 @@ function orderOf(table: string): number {
   return ofVisitors.includes(table) ? 1 : 2
 }
 
-/** By table; those without rows are left out. */
-export async function countProjectRows(
-  { db, project }: Pick<ProjectDb, 'db' | 'project'>,
+export function countProjectRows(
+  context: Pick<ProjectDb, 'db' | 'project'>,
   erasure: Pick<ProjectErasure, 'isConfigured'>,
 ): Promise<ErasedRows> {
-  const counted: Record<string, number> = {}
-  for (const [table] of tablesOf(erasure)) {
-    const count = await countRowsOf(db, sql`${sql.table(table)} where project_id = ${project}`)
-    if (count > 0) counted[table] = count
-  }
-  return counted
+  const parts = tablesOf(erasure).map(([table]) => ({ table, where: sql`true` }))
+  return countParts(context, parts)
 }
 
 /** Those that are not settled, by status: they are never sent, and nobody learns their outcome. */

@@ -46,7 +46,10 @@ async function readStored(context: ProjectDb, erasure: Erasure) {
   const { db } = context
   const { visitor } = erasure
   const ids = await findIds(context, erasure)
-  const rows = await countRows(context, ids, erasure)
+  const rows = await countParts(context, [
+    ...partsOf(context, ids, erasure),
+    { table: 'writebacks', where: writebacksOf(context, ids) },
+  ])
   const { rows: erased } = await sql<{ id: string }>`
     select id from erased_ids where ${isErasedWith(context, visitor)}`.execute(db)
   if (erased.length === 0 && Object.keys(rows).length === 0)
@@ -160,13 +163,13 @@ function writebacksOf(
   return sql`project_id = ${project} and lane ${inList(kind, lanes)}`
 }
 
-async function countRows(context: ProjectDb, ids: Ids, erasure: Erasure): Promise<ErasedRows> {
-  const { db, project } = context
+/** By table; those without rows are left out. */
+export async function countParts(
+  { db, project }: Pick<ProjectDb, 'db' | 'project'>,
+  parts: readonly { readonly table: string; readonly where: RawBuilder<unknown> }[],
+): Promise<ErasedRows> {
   const counted: Record<string, number> = {}
-  for (const { table, where } of [
-    ...partsOf(context, ids, erasure),
-    { table: 'writebacks', where: writebacksOf(context, ids) },
-  ]) {
+  for (const { table, where } of parts) {
     const from = sql`${sql.table(table)} where project_id = ${project} and (${where})`
     const found = await countRowsOf(db, from)
     if (found > 0) counted[table] = found
