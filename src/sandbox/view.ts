@@ -28,9 +28,14 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
     kind: 'conversations' | 'visitors' | 'calls',
     store: ReturnType<typeof createRowStore<T, Field>>,
     listTime: Field,
-    show: (row: T) => T,
+    withTimes: (row: T) => T,
     toWire: (row: T) => Json,
   ) => {
+    /** Undated rows lack the time by which the list is ordered. */
+    const show = (row: T): T => {
+      const dated = withTimes(row)
+      return changes.isUndated(kind, row.index) ? { ...dated, [listTime]: Number.NaN } : dated
+    }
     const isLate = changes.delay(kind)
     const asOfNow = (row: T) => {
       const visible = store.asOf(row, changes.delayOf(kind, row.index))
@@ -62,6 +67,7 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
       return found
     }
     return {
+      show,
       find,
       page: (request: ListQuery<T>) =>
         listPage(inOrder(), request, s[`${kind}.order`], s, (row) => toWire(asListed(row))),
@@ -73,13 +79,13 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
       all: () => store.all().map((row) => ({ id: row.id, parentId: null, row: toWire(show(row)) })),
     }
   }
-  const { conversations, visitors, calls } = state
-  const since = s['conversations.since']
+  const { conversations, visitors } = state
+  const calls = createRowsView('calls', state.calls, s['calls.by'], shown.call, wire.call)
   return {
     conversations: createRowsView(
       'conversations',
       conversations,
-      since,
+      s['conversations.since'],
       shown.conversation,
       wire.conversation,
     ),
@@ -90,7 +96,7 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
       shown.visitor,
       wire.visitor,
     ),
-    calls: createRowsView('calls', calls, s['calls.by'], shown.call, wire.call),
+    calls,
     messages: {
       page(conversation: Conversation, request: ListQuery<Message>): Json {
         const delayOf = (row: Message) =>
@@ -125,7 +131,7 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
     currentRecording: (call: PhoneCall) =>
       call.recordedAt === null && s['recordings.none'] === '404'
         ? null
-        : wire.recording(shown.call(call)),
+        : wire.recording(calls.show(call)),
     availability(now: EpochMs): Json {
       const agentsOnline = state.seedData.random(purposes.agent, 0, Math.floor(now / 60_000)) % 5
       return { projectId, available: agentsOnline > 0, agentsOnline }
@@ -215,37 +221,28 @@ function createDisplay(
   }
   const showsOtherLast =
     s['misdated.last'] !== 'real' && (changes.misdatesMessages || s['reply.seconds'] !== 0)
-  /** `listTime`: the time by which the list is ordered; it is NaN in undated rows. */
-  const showRow = <
-    Time extends string,
-    T extends { readonly index: number } & Readonly<Record<Time, EpochMs | null>>,
-  >(
-    kind: RowKind,
-    row: T,
-    times: readonly Time[],
-    listTime: keyof T,
-  ) => {
-    const shown = shiftTimes(row, times, changes.offsetOf(kind, row.index))
-    return changes.isUndated(kind, row.index) ? { ...shown, [listTime]: Number.NaN } : shown
-  }
+  const conversationTimes = [
+    'createdAt',
+    'updatedAt',
+    'lastMessageAt',
+    'handledAt',
+    'waitingSince',
+  ] as const
   return {
     message,
     conversation(row: Conversation): Conversation {
-      const times = [
-        'createdAt',
-        'updatedAt',
-        'lastMessageAt',
-        'handledAt',
-        'waitingSince',
-      ] as const
-      const shown = showRow('conversations', row, times, s['conversations.since'])
-      if (!showsOtherLast || Number.isNaN(shown.lastMessageAt)) return shown
-      return { ...shown, lastMessageAt: lastMessageAt(row) }
+      const offset = changes.offsetOf('conversations', row.index)
+      const shown = shiftTimes(row, conversationTimes, offset)
+      return showsOtherLast ? { ...shown, lastMessageAt: lastMessageAt(row) } : shown
     },
     visitor: (row: Visitor): Visitor =>
-      showRow('visitors', row, ['createdAt', 'lastSeenAt', 'updatedAt'], s['visitors.since']),
+      shiftTimes(
+        row,
+        ['createdAt', 'lastSeenAt', 'updatedAt'],
+        changes.offsetOf('visitors', row.index),
+      ),
     call: (row: PhoneCall): PhoneCall =>
-      showRow('calls', row, ['startedAt', 'endedAt', 'recordedAt'], s['calls.by']),
+      shiftTimes(row, ['startedAt', 'endedAt', 'recordedAt'], changes.offsetOf('calls', row.index)),
     activity(visitor: Visitor, row: Activity, k: number): Activity {
       const offset =
         changes.offsetOf('visitors', visitor.index) +
