@@ -78,11 +78,7 @@ export function createFaults(random: SeededRandom, switches: () => Switches) {
   const scripted: { readonly fault: ScriptedFault; skip: number; left: number }[] = []
   const randomFault = (operation: Endpoint, requestNumber: number): FaultKind | null => {
     const s = switches()
-    if (
-      s['fault.rate'] === 0 ||
-      toUnitInterval(random(purposes.fault, requestNumber)) >= s['fault.rate']
-    )
-      return null
+    if (toUnitInterval(random(purposes.fault, requestNumber)) >= s['fault.rate']) return null
     if (s['fault.on'] !== 'all' && isWrite(operation) !== (s['fault.on'] === 'writes')) return null
     return pick(parseFaultKinds(s['fault.kinds']), random(purposes.fault, requestNumber, 1))
   }

@@ -38,12 +38,6 @@ export type ProjectHealth = {
   readonly isCircuitOpen: boolean
 }
 
-/** `at`: when the stream was last read to its end. `skipped`: the key lacked its scope. */
-type StreamSyncStates = ReadonlyMap<
-  StreamName,
-  { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
->
-
 /** Of a project. Streams that have never been synced, or have nothing pending, are missing. */
 export async function readProjectStates(db: Db, now: EpochMs) {
   const pending = await countAllPending(db, now)
@@ -53,26 +47,28 @@ export async function readProjectStates(db: Db, now: EpochMs) {
   const queue = await sql<{ project: ProjectId; status: string; count: number }>`
     select project_id as project, status, count(*) as count from writebacks
     group by project_id, status`.execute(db)
+  const writebacks = Map.groupBy(queue.rows, ({ project }) => project)
   const states = await readStreamStates(db)
-  return (project: ProjectId) => {
-    const ofProject = queue.rows.filter((row) => row.project === project)
-    return {
-      streams: states.get(project),
-      pendingChildren: pending.get(project),
-      gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
-      writebacks: Object.fromEntries(ofProject.map(({ status, count }) => [status, count])),
-    }
-  }
+  return (project: ProjectId) => ({
+    streams: states.get(project),
+    pendingChildren: pending.get(project),
+    gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
+    writebacks: Object.fromEntries(
+      (writebacks.get(project) ?? []).map(({ status, count }) => [status, count]),
+    ),
+  })
 }
 
-export async function readStreamStates(db: Db): Promise<ReadonlyMap<string, StreamSyncStates>> {
+/**
+ * By project and stream. `at`: when the stream was last read to its end. `skipped`: the key lacked
+ * its scope.
+ */
+export async function readStreamStates(db: Db) {
   const rows = await db.selectFrom('sync_streams').selectAll().execute()
   const toState = ({ stream, synced_at, failed, skipped }: (typeof rows)[number]) => {
     const at = synced_at === null ? null : Date.parse(synced_at)
-    return [
-      stream as StreamName,
-      { at, failed: failed !== null, skipped: skipped !== null },
-    ] as const
+    const state = { at, failed: failed !== null, skipped: skipped !== null }
+    return [stream as StreamName, state] as const
   }
   const byProject = Map.groupBy(rows, (row) => row.project_id)
   return new Map(
