@@ -264,13 +264,20 @@ export type RouteMatch = {
 
 const routes = [...operations, widgetOperation].map((operation) => ({
   operation,
-  pattern: new RegExp(`^${operation.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]*)')}$`),
+  parts: operation.path.split('/'),
 }))
 
 export function findRoute(method: string, path: string): RouteMatch | undefined {
-  for (const { operation, pattern } of routes) {
-    const found = operation.method === method ? pattern.exec(path) : null
-    if (found !== null) return { operation, params: { ...found.groups } }
-  }
-  return undefined
+  const given = path.split('/')
+  const found = routes.find(
+    ({ operation, parts }) =>
+      operation.method === method &&
+      parts.length === given.length &&
+      parts.every((part, i) => part.startsWith('{') || part === given[i]),
+  )
+  if (found === undefined) return undefined
+  const params = found.parts.flatMap((part, i) =>
+    part.startsWith('{') ? [[part.slice(1, -1), given[i] ?? '']] : [],
+  )
+  return { operation: found.operation, params: Object.fromEntries(params) }
 }
