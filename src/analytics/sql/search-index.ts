@@ -39,13 +39,14 @@ export async function insertSearchEntries(
   }
 }
 
+/** Of these conversations; null: of all. */
 export async function removeSearchEntries(
   { db, kind, project }: Context,
-  ids: readonly string[],
+  ids: readonly string[] | null,
 ): Promise<void> {
-  if (ids.length === 0) return
-  const entries = sql`from search_conversations where project_id = ${project}
-    and conversation_id ${inList(kind, ids)}`
+  if (ids?.length === 0) return
+  const isRemoved = ids === null ? sql`true` : sql`conversation_id ${inList(kind, ids)}`
+  const entries = sql`from search_conversations where project_id = ${project} and ${isRemoved}`
   const key = sql.ref(kind === 'sqlite' ? 'rowid' : 'id')
   await sql`delete from search_words where ${key} in (select id ${entries})`.execute(db)
   await sql`delete ${entries}`.execute(db)

@@ -6,11 +6,13 @@ import { runOn } from '../../../schema/create-missing.ts'
 import { updateFence } from '../../../schema/move-fence.ts'
 import { hasProject, movedTables } from '../../../schema/moved-tables.ts'
 import type { DatabaseSchema } from '../../../schema/tables.ts'
+import { removeSearchEntries } from '../../analytics/sql/search-index.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { databaseNowMs } from '../../warehouse/dialect.ts'
 import { isFenced, readMoves, wholeWarehouse } from '../../warehouse/moves.ts'
+import { createProjectDb } from '../../warehouse/project-db.ts'
 import type { MoveMark } from '../core/move-state.ts'
 import type { MoveSide } from './move-rows.ts'
 
@@ -124,10 +126,7 @@ export async function takeOver(
       .values(row)
       .onConflict((conflict) => conflict.column('project_id').doUpdateSet(row))
       .execute()
-    const ofProject = sql`from search_conversations where project_id = ${project}`
-    const number = sql.ref(kind === 'sqlite' ? 'rowid' : 'id')
-    await sql`delete from search_words where ${number} in (select id ${ofProject})`.execute(db)
-    await sql`delete ${ofProject}`.execute(db)
+    await removeSearchEntries(createProjectDb(db, kind, project), null)
     if (searched.has(project))
       await sql`update facts_state set rebuilt_to = '' where project_id = ${project}`.execute(db)
   }

@@ -12,6 +12,7 @@ import { countRecentRequests, readOpenPause } from '../../service/sql/request-co
 import type { ProjectId, ProjectName } from '../../values/project.ts'
 import { type Ms, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
+import { countRowsOf } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { failedStream } from '../core/job-failure.ts'
 import { listUnfinishedErasures } from './erase.ts'
@@ -103,7 +104,11 @@ export async function readProjectState(context: ProjectDb, now: number) {
     audits: await readAuditEstimates(context, now),
     writebacks: await createOutbox(context).countByStatus({}),
     /** Lanes that wait until a person resolves an uncertain write-back. */
-    blockedLanes: await countBlockedLanes(db, project),
+    blockedLanes: await countRowsOf(
+      db,
+      sql`(select distinct lane from writebacks
+        where project_id = ${project} and status = 'uncertain') as found`,
+    ),
   }
 }
 
@@ -131,13 +136,6 @@ export async function listNotified(context: ProjectDb): Promise<StatusReport['no
   return [...latest].map(([event, [first]]) => {
     return { event, announcedAt: toTimestamp(first?.announcedAt ?? 0) }
   })
-}
-
-async function countBlockedLanes(db: Db, project: ProjectId): Promise<number> {
-  const { rows } = await sql<{ lanes: number }>`
-    select count(distinct lane) as lanes from writebacks
-    where project_id = ${project} and status = 'uncertain'`.execute(db)
-  return rows[0]?.lanes ?? 0
 }
 
 export async function readBehaviours(
