@@ -8,6 +8,10 @@ import type { Db } from './connection-pool.ts'
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
+/** In Postgres: a row of `pg_class` is of the schema that the warehouse is in. */
+export const isInSchema = sql`relnamespace = (select oid from pg_namespace
+  where nspname = current_schema())`
+
 /** Postgres would otherwise guess the type, and guess wrong within `select`. */
 export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T): RawBuilder<T> {
   if (kind === 'sqlite') return sql<T>`${value}`

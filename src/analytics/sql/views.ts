@@ -12,6 +12,7 @@ import { UserError } from '../../values/user-error.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import {
   batchesOf,
+  isInSchema,
   quoteName,
   quoteText,
   readColumns,
@@ -118,8 +119,7 @@ async function listGrants(trx: Db): Promise<readonly string[]> {
       case grantee when 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end,
       case when is_grantable then ' with grant option' end) as grant
     from pg_class, aclexplode(relacl) where privilege_type = 'SELECT' and grantee <> relowner
-      and relnamespace = (select oid from pg_namespace where nspname = current_schema())
-      and relname in (${sql.join(views.map(([name]) => name))})`.execute(trx)
+      and ${isInSchema} and relname in (${sql.join(views.map(([name]) => name))})`.execute(trx)
   return rows.map(({ grant }) => grant)
 }
 

@@ -13,7 +13,7 @@ import { type TableSpec, tables } from '../../../schema/tables.ts'
 import type { AnalyticsView } from '../../analytics/analytics.ts'
 import { analyticsViews } from '../../analytics/views/all-views.ts'
 import type { LocalReads } from '../../warehouse/connection-pool.ts'
-import { quoteName } from '../../warehouse/dialect.ts'
+import { isInSchema, quoteName } from '../../warehouse/dialect.ts'
 import type { SnapshotReader } from '../../warehouse/transactions.ts'
 import type { ExportColumn, ExportObject, ExportType, ObjectName } from '../core/selection.ts'
 
@@ -39,8 +39,7 @@ export function listObjects(
       ? sql<ObjectName>`
     select relname as name, case when relkind in ('v', 'm') and relname not in (${views})
     then 'view' else 'table' end as kind
-    from pg_class where relnamespace = (select oid from pg_namespace
-    where nspname = current_schema())
+    from pg_class where ${isInSchema}
       and relkind in ('r', 'p', 'f', 'v', 'm') and relname not in (${hidden})
       and has_table_privilege(oid, 'select')
     order by relname`
@@ -85,8 +84,7 @@ function postgresColumns(name: string): RawBuilder<CatalogColumn> {
       coalesce(array_position(i.indkey::int2[], a.attnum) + 1, 0) as key_position
     from pg_attribute a join pg_class c on c.oid = a.attrelid
       left join pg_index i on i.indrelid = a.attrelid and i.indisprimary
-    where c.relname = ${name} and c.relnamespace = (select oid from pg_namespace
-    where nspname = current_schema())
+    where c.relname = ${name} and ${isInSchema}
       and a.attnum > 0 and not a.attisdropped order by a.attnum`
 }
 

@@ -8,6 +8,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import { formatBytes } from '../../values/format.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
+import { isInSchema } from '../../warehouse/dialect.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from '../../warehouse/location.ts'
 import { readStorage } from '../../warehouse/storage.ts'
 import type { Remains } from '../core/remains.ts'
@@ -100,8 +101,7 @@ async function readFiles(db: Db, tables: readonly string[]): Promise<readonly Ta
   const { rows } = await sql<TableFiles>`
     select relname as name, pg_total_relation_size(oid) as bytes,
       cast(pg_relation_filenode(oid) as bigint) as file
-    from pg_class where relnamespace = (select oid from pg_namespace
-    where nspname = current_schema())
+    from pg_class where ${isInSchema}
       and relkind = 'r' and relname in (${sql.join(tables)}) order by relname`.execute(db)
   return rows
 }

@@ -10,7 +10,7 @@ import {
   type Db,
   type ValueList,
 } from '../../warehouse/connection-pool.ts'
-import { quoteName } from '../../warehouse/dialect.ts'
+import { isInSchema, quoteName } from '../../warehouse/dialect.ts'
 import { batchReader } from '../../warehouse/postgres-cursor.ts'
 import { createFinder } from '../core/byte-finder.ts'
 import type { ErasedValue } from '../core/erased-values.ts'
@@ -196,8 +196,7 @@ async function listPostgresTables(db: Db): Promise<readonly Table[]> {
         where attrelid = c.oid and attnum > 0 and not attisdropped
         and t.typname not in (${plainTypes})
           and a.attname <> 'project_id' order by attnum) as columns
-    from pg_class c where relnamespace = (select oid from pg_namespace
-    where nspname = current_schema())
+    from pg_class c where ${isInSchema}
       and relkind in ('r', 'm', 'f') order by relname`.execute(db)
   return rows
     .filter(({ columns }) => columns.length > 0)
@@ -218,19 +217,18 @@ function placeOfDefinition(name: string, what: string): Place {
 
 /** A view or a partial index may name a value, and a column may be named by one. */
 async function listDefinitions(db: Db, kind: ConnectionPool['kind']) {
-  const here = sql`relnamespace = (select oid from pg_namespace where nspname = current_schema())`
   const query: RawBuilder<Record<'name' | 'text' | 'what', string>> =
     kind === 'sqlite'
       ? sql`select name, sql as text, type as what from sqlite_master where sql is not null`
       : sql`
         select relname as name, pg_get_viewdef(oid) as text,
           case relkind when 'v' then 'view' else 'materialized view' end as what
-        from pg_class where ${here} and relkind in ('v', 'm')
-        union all select relname, pg_get_indexdef(oid), 'index' from pg_class where ${here}
+        from pg_class where ${isInSchema} and relkind in ('v', 'm')
+        union all select relname, pg_get_indexdef(oid), 'index' from pg_class where ${isInSchema}
         and relkind = 'i'
         union all select relname, (select string_agg(attname, ' ') from pg_attribute
         where attrelid = c.oid), 'table'
-        from pg_class as c where ${here} and relkind = 'r'`
+        from pg_class as c where ${isInSchema} and relkind = 'r'`
   return (await query.execute(db)).rows
 }
 
@@ -266,7 +264,7 @@ async function readStatistics(db: Db): Promise<readonly StatisticsRow[]> {
   const { rows } = await sql<StatisticsRow>`
     select s.tablename || '.' || s.attname as name, i.relname as index, ${sql.raw(shown)} as values
     from pg_stats s left join pg_class i on i.relname = s.tablename and i.relkind = 'i'
-      and i.relnamespace = (select oid from pg_namespace where nspname = current_schema())
+      and ${isInSchema}
     where s.schemaname = current_schema() and s.tablename <> 'erased_ids'`.execute(db)
   return [
     ...rows,
