@@ -86,14 +86,15 @@ type Received = {
 function respond(received: Received, match: RouteMatch | undefined): ServiceResponse {
   const { service } = received
   const s = service.switches()
-  const { requestId, fault } = received.entry
+  const { requestId, fault: kind } = received.entry
   try {
     if (match === undefined) throw notFound('path')
     const project = authorize(received, match)
     const refusal = refuse(received.incoming.path, s)
     if (refusal !== null) return refusal
-    const faulty = fault === null ? undefined : faultOf(fault).respond?.(requestId, s)
-    if (fault !== null && faulty !== undefined && !faultOf(fault).done) return faulty
+    const fault = kind === null ? null : faultOf(kind)
+    const faulty = fault?.respond?.(requestId, s)
+    if (faulty !== undefined && fault?.done === false) return faulty
     const performed = perform(received, project, match)
     const response = faulty ?? performed
     const showsUpper =
