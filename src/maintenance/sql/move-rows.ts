@@ -12,7 +12,7 @@ import { hasProject, placeColumns } from '../../../schema/moved-tables.ts'
 import type { TableSpec } from '../../../schema/tables.ts'
 import type { Scalar } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
-import { UserError } from '../../values/user-error.ts'
+import { errorCode, UserError } from '../../values/user-error.ts'
 import {
   beginSnapshot,
   beginStatements,
@@ -245,7 +245,7 @@ function createWriter(work: Work) {
     await begin()
     await (target.kind === 'sqlite' ? insertInSqlite : insertInPostgres)(work, rows).catch(
       (error: unknown) => {
-        const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+        const code = errorCode(error)
         if (/^(22|23|SQLITE_(CONSTRAINT|MISMATCH))/.test(code))
           throw unstorable(work, `the database refuses it (${code})`)
         throw error

@@ -4,6 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { tables as ownTables, sourceOf } from '../../../schema/tables.ts'
+import { errorCode } from '../../values/user-error.ts'
 import {
   beginSnapshot,
   type ConnectionPool,
@@ -86,9 +87,8 @@ async function readTable(
     for await (const rows of batchReader(connection)(text, [], columns)) onRows(rows)
     return null
   } catch (error) {
-    return error instanceof Error && 'code' in error
-      ? `the database cannot read it (${error.code})`
-      : String(error)
+    const code = errorCode(error)
+    return code === '' ? String(error) : `the database cannot read it (${code})`
   } finally {
     const failed = await connection.run('rollback', []).catch(() => null)
     connection.release(failed === null)
