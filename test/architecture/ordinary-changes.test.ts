@@ -160,7 +160,7 @@ const changes: readonly Change[] = [
         "  { path: '/waiting',",
         "{ path: '/tags', role: 'viewer', show: showService },\n",
       ],
-      ['src/console/layout.ts', "    ['Budget',", "['Tags', '/tags', 'g'],\n"],
+      ['src/console/navigation.ts', "    ['Budget',", "['Tags', '/tags', 'g'],\n"],
     ],
     named: [],
   },
