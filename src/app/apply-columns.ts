@@ -2,20 +2,26 @@
  * Brings what is stored into line with `columns` before the streams of a run are read, under their
  * locks: rows are cleaned, or requested again. It goes on where it was interrupted.
  */
-import type { StreamName } from '../../schema/stream-specs.ts'
+import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
+import { toColumnRules } from '../config/column-settings.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { compactRewritten } from '../maintenance/sql/compact.ts'
+import { laxColumns } from '../mirror/core/applied-columns.ts'
 import { allStreams } from '../mirror/core/streams.ts'
 import type { Mirror, StreamReport, SyncProgress } from '../mirror/mirror.ts'
 import { findPendingKind } from '../mirror/sql/pending-facts.ts'
+import { readColumnStates } from '../mirror/sql/sync-state.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { ColumnRules } from '../values/column-rules.ts'
 import { pluralize } from '../values/format.ts'
+import { UserError } from '../values/user-error.ts'
 import type { Warehouse } from './open.ts'
 
 type ApplyOptions = {
   readonly streams: readonly StreamName[]
+  /** A person says that columns may be stored again. */
+  readonly isConfirmed: boolean
   readonly rules: ColumnRules
   readonly mirror: Mirror
   readonly signal: AbortSignal
@@ -24,28 +30,42 @@ type ApplyOptions = {
   readonly log: Logger
 }
 
-/** Sentences for users; none if nothing has changed. */
+/**
+ * Sentences for users; none if nothing has changed. What the project no longer mirrors is cleaned,
+ * too. Throws UserError if columns would be stored again that no person has confirmed.
+ */
 export async function applyColumns(
   warehouse: Warehouse,
   project: ProjectConfig,
-  { streams, rules, mirror, signal, isSliceOver, onProgress, log }: ApplyOptions,
+  options: ApplyOptions,
 ): Promise<readonly string[]> {
+  const { streams, isConfirmed, rules, mirror, signal, isSliceOver, onProgress, log } = options
   const outbox = createOutbox(warehouse.projectDb(project.projectId))
   const states = await mirror.readColumnStates()
+  const affected = allStreams.filter(
+    ({ name }) =>
+      (streams.includes(name) || !project.streams.includes(name)) &&
+      (states.has(name) || rules.describe(name).columns.length > 0),
+  )
+  const lax = listLax(states, rules).filter((rule) =>
+    affected.some(({ name }) => name === rule.stream),
+  )
+  if (!isConfirmed && lax.length > 0) throw unconfirmedError(project, lax)
   const notices: string[] = []
-  for (const stream of allStreams.filter(({ name }) => streams.includes(name))) {
-    const { name } = stream
-    if (!states.has(name) && rules.describe(name).columns.length === 0) continue
+  for (const { name } of affected) {
     if (name === 'visitors') await outbox.forgetEnded(rules)
     const toReread = await mirror.beginColumns(name, rules, Date.now())
-    const cleaning = (await mirror.readColumnStates()).get(name)?.cleaning ?? null
-    if (cleaning === null) continue
-    if (name === 'visitors') await outbox.forgetPrivate(rules)
     if (toReread.length > 0)
       notices.push(
         `${name} is read again, because the stored values of ${toReread.join(', ')} cannot ` +
           'be turned into what `columns` asks for now.',
       )
+  }
+  const begun = await mirror.readColumnStates()
+  for (const stream of affected) {
+    const { name } = stream
+    if ((begun.get(name)?.cleaning ?? null) === null) continue
+    if (name === 'visitors') await outbox.forgetPrivate(rules)
     let [rows, changed] = [0, 0]
     for (let isDone = false; !isDone && !signal.aborted && isSliceOver?.() !== true; ) {
       const cleaned = await mirror.cleanColumns(stream, rules)
@@ -63,6 +83,52 @@ export async function applyColumns(
     )
   }
   return notices
+}
+
+/** As rules that keep what is private in stored rows, and would not be by those of the project. */
+function listLax(states: Awaited<ReturnType<typeof readColumnStates>>, rules: ColumnRules) {
+  return streamNames.flatMap((stream) =>
+    laxColumns(states.get(stream), rules.describe(stream)).map(
+      (path) => ({ stream, path, action: 'block' }) as const,
+    ),
+  )
+}
+
+/** What a sync refuses to do before a person has confirmed it; null = nothing. */
+export async function findUnconfirmed(
+  { projectDb }: Warehouse,
+  project: ProjectConfig,
+): Promise<UserError | null> {
+  const lax = listLax(await readColumnStates(projectDb(project.projectId)), toColumnRules(project))
+  return lax.length === 0 ? null : unconfirmedError(project, lax)
+}
+
+/** For what is stored beside a sync: all that is private by them, or in stored rows. */
+export async function strictestRules(
+  { projectDb }: Warehouse,
+  project: ProjectConfig,
+): Promise<ColumnRules> {
+  const states = await readColumnStates(projectDb(project.projectId))
+  const lax = listLax(states, toColumnRules(project))
+  return toColumnRules({ ...project, columns: [...project.columns, ...lax] })
+}
+
+function unconfirmedError(
+  { name }: ProjectConfig,
+  lax: readonly { readonly stream: StreamName; readonly path: string }[],
+): UserError {
+  const streams = [...new Set(lax.map(({ stream }) => stream))].join(', ')
+  const columns = lax.map(({ stream, path }) => `${stream}.${path}`).join(', ')
+  return new UserError({
+    what: `cannot sync ${name}`,
+    why:
+      `${columns} are private in the warehouse, by another \`columns\` or \`hash_key\`: an earlier ` +
+      'one, or that of another worker',
+    next:
+      'give all workers the same settings; or, if this is what you want, run `deskmirror sync ' +
+      `--change-columns\`, which reads ${streams} again`,
+    exitCode: 2,
+  })
 }
 
 const seenCursor = 'columns seen'

@@ -125,7 +125,7 @@ export function createAuditDeps(
     ...project,
     streams: new Set(project.streams),
     get: service.mirrorGet,
-    mirror: openMirror(warehouse, projectId, { schema, history }),
+    mirror: openMirror(warehouse, projectId, { schema, history, columns: service.columns }),
     store: createAuditStore(warehouse.projectDb(projectId)),
     sampleSize,
     random: Math.random,

@@ -19,9 +19,11 @@ import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { EmptyWarehouseError } from '../warehouse/migrate.ts'
 import { findExposedFiles } from '../warehouse/sqlite-file.ts'
+import { findUnconfirmed } from './apply-columns.ts'
 import { checkLakes } from './check-lakes.ts'
 import { checkNotify } from './check-notify.ts'
 import { checkQueue } from './check-queue.ts'
+import { withWarehouse } from './open.ts'
 import { openBudgetsOnly } from './request-budgets.ts'
 import { openService, type ServiceOptions } from './service.ts'
 import { readStatus } from './status.ts'
@@ -38,7 +40,7 @@ export async function checkProject(
 ): Promise<readonly CheckItem[]> {
   const queue = await checkQueue(config.queueUrl)
   const stored = async () => [
-    await checkWarehouse(config, project),
+    ...(await checkWarehouse(config, project)),
     ...checkFiles(config),
     ...(await checkLakes(config, project)),
   ]
@@ -69,20 +71,31 @@ function checkFiles(config: Config): CheckItem[] {
   return [{ name: 'files', state: 'warning', detail, hint }]
 }
 
-async function checkWarehouse(config: Config, project: ProjectConfig): Promise<CheckItem> {
+async function checkWarehouse(config: Config, project: ProjectConfig): Promise<CheckItem[]> {
+  const item = { name: 'warehouse', state: 'ok', hint: null } as const
   try {
     const report = await readStatus(config, project)
     const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
     const learned = report.behaviours.length
     const detail = `rows mirrored: ${rows}; behaviours of the service learned: ${learned}`
-    return { name: 'warehouse', state: 'ok', detail, hint: null }
+    const unconfirmed = await withWarehouse(
+      config,
+      (warehouse) => findUnconfirmed(warehouse, project),
+      { access: 'read', readOnly: true },
+    )
+    if (unconfirmed === null) return [{ ...item, detail }]
+    const { why, next } = unconfirmed
+    return [
+      { ...item, detail },
+      { name: 'columns', state: 'error', detail: why, hint: next },
+    ]
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     const empty = 'empty; the first `deskmirror sync` fills it'
     if (error instanceof EmptyWarehouseError)
-      return { name: 'warehouse', state: 'ok', detail: empty, hint: null }
+      return [{ ...item, detail: empty }]
     const { message: detail, next: hint, exitCode } = error
-    return { name: 'warehouse', state: 'error', detail, hint, retryable: exitCode === 1 }
+    return [{ ...item, state: 'error', detail, hint, retryable: exitCode === 1 }]
   }
 }
 

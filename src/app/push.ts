@@ -10,6 +10,7 @@ import { projectCommandHint, UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { readClock } from '../warehouse/dialect.ts'
 import { noRetry } from '../warehouse/retry.ts'
+import { strictestRules } from './apply-columns.ts'
 import { openMirror, refreshFacts } from './facts.ts'
 import { type Warehouse, withWarehouse } from './open.ts'
 import { findClockNotice, openOutbox } from './outbox.ts'
@@ -96,11 +97,11 @@ export async function writebackDeps(
   return {
     ...project,
     get: client.get,
-    columns: service.columns,
+    columns: await warehouse.retry.run(() => strictestRules(warehouse, project)),
     send: client.send,
     isProjectServed: client.isProjectServed,
     outbox: warehouse.retry === noRetry ? { ...outbox, settleSent: persistent } : outbox,
-    mirror: openMirror(warehouse, projectId, { schema, history }),
+    mirror: openMirror(warehouse, projectId, { schema, history, columns: service.columns }),
     now: await warehouse.retry.run(() => readClock(warehouse.db, warehouse.kind)),
     random: Math.random,
     signal,

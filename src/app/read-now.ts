@@ -35,7 +35,7 @@ export async function readNow(
       const { service, warehouse } = await openProject(use, config, project, options)
       const { projectId, schema } = project
       const get = (...request: Parameters<ApiGet>) => service.mirrorGet(stream, ...request)
-      const mirror = openMirror(warehouse, projectId, { schema })
+      const mirror = openMirror(warehouse, projectId, { schema, columns: service.columns })
       const store = (rows: readonly MirrorRow[], requestedAt: number) =>
         mirror.commit({ stream, rows, requestedAt, isAuthoritative: stream === 'visitors' })
       if (stream === 'messages') {

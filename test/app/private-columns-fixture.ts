@@ -5,6 +5,8 @@ import { basename, dirname } from 'node:path'
 import { pino } from 'pino'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { listStreamNames, streamNames } from '../../schema/stream-specs.ts'
+import { checkProject } from '../../src/app/check.ts'
+import { readNow } from '../../src/app/read-now.ts'
 import { syncProject } from '../../src/app/sync.ts'
 import { verifyProject } from '../../src/app/verify.ts'
 import { verifyPrivate } from '../../src/app/verify-private.ts'
@@ -66,10 +68,13 @@ export async function createPrivateFixture(
   const common = { signal: new AbortController().signal, log, onProgress: () => {} }
   const sync = (
     columns: readonly ColumnRule[],
-    over: Partial<Parameters<typeof syncProject>[2]> & { key?: typeof hashKey } = {},
+    over: Partial<Parameters<typeof syncProject>[2]> & {
+      key?: typeof hashKey
+      mirrored?: ProjectConfig['streams']
+    } = {},
   ) => {
-    const { key = hashKey, ...options } = over
-    const project = projectWith(columns, { hashKey: key })
+    const { key = hashKey, mirrored = streamNames, ...options } = over
+    const project = projectWith(columns, { hashKey: key, streams: mirrored })
     return syncProject(configOf(instance.url, project), project, {
       ...common,
       mode: 'incremental',
@@ -85,6 +90,15 @@ export async function createPrivateFixture(
       streams: streamNames,
       limit: 9,
     })
+  const checkColumns = async (columns: readonly ColumnRule[]) => {
+    const project = projectWith(columns)
+    const items = await checkProject(configOf(instance.url, project), project, common)
+    return items.filter(({ name }) => name === 'columns')
+  }
+  const readVisitorNow = (columns: readonly ColumnRule[], id: string) => {
+    const project = projectWith(columns)
+    return readNow(configOf(instance.url, project), project, 'visitors', id, log)
+  }
   const readAll = async () => {
     const texts = [lines.join('\n')]
     if (database === 'sqlite') {
@@ -120,6 +134,8 @@ export async function createPrivateFixture(
     ...fixture,
     sync,
     verify,
+    checkColumns,
+    readVisitorNow,
     secrets,
     projectWith,
     lines,

@@ -3,6 +3,7 @@
 import { createHmac } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, inject, test } from 'vitest'
+import { streamNames } from '../../schema/stream-specs.ts'
 import { asJsonObject, parseJson } from '../../src/values/json.ts'
 import { secret } from '../../src/values/secret.ts'
 import { createTestOnOne } from '../support/sampled.ts'
@@ -31,7 +32,9 @@ for (const database of ['sqlite', 'postgres'] as const)
         expect(secrets().length).toBeGreaterThan(30)
         expect(await leaks()).toEqual([])
         for (const mode of ['reconcile', 'full'] as const)
-          expect(await sync(rules.all, { mode })).toMatchObject({ outcome: 'complete' })
+          expect(await sync(rules.all, { mode, changeColumns: true })).toMatchObject({
+            outcome: 'complete',
+          })
         expect(await verify(rules.all)).toMatchObject({ differences: [] })
         expect(await leaks()).toEqual([])
         const people = [...sandbox.truth('visitors')].map(({ row }) => asJsonObject(row))
@@ -68,7 +71,8 @@ for (const database of ['sqlite', 'postgres'] as const)
         expect(await verify(rules.all)).toMatchObject({ differences: [] })
         expect((await sync(rules.all)).notices.join()).not.toContain('columns')
         const otherKey = secret('another key of the installation')
-        expect((await sync(rules.all, { key: otherKey })).notices.join()).toMatch(
+        const confirmed = { changeColumns: true }
+        expect((await sync(rules.all, { key: otherKey, ...confirmed })).notices.join()).toMatch(
           /visitors is read again, because the stored values of customfields.seats, email/,
         )
         const [{ email = '' } = {}] = await warehouse.query(
@@ -76,7 +80,7 @@ for (const database of ['sqlite', 'postgres'] as const)
         )
         const addresses = secrets().filter((text) => text.includes('@'))
         expect(addresses.map((text) => hashOf(text.toLowerCase(), otherKey))).toContain(email)
-        const off = await sync(rules.none)
+        const off = await sync(rules.none, confirmed)
         expect(off.notices.join()).toMatch(/visitors is read again/)
         await sync(rules.none)
         expect(await verify(rules.none)).toMatchObject({ differences: [] })
@@ -86,6 +90,59 @@ for (const database of ['sqlite', 'postgres'] as const)
         ).toEqual([])
       },
     )
+
+    testOnOne(
+      database,
+      'are not stored again by a worker that does not know of them, until a person says so',
+      async () => {
+        const fixture = await createPrivateFixture(database)
+        const { sync, leaks, push, queue, visitor, warehouse, secrets } = fixture
+        const { checkColumns, readVisitorNow } = fixture
+        const someRules = rules.all.filter(({ path }) => path !== 'email')
+        await sync(someRules)
+        await sync(rules.all)
+        const addresses = secrets().filter((text) => text.includes('@'))
+        // Laxer, and with another key; `url` is not about that stream.
+        const other = { key: secret('another key of the installation') }
+        for (const attempt of [sync(someRules), sync(rules.all, other), sync(rules.none)])
+          await expect(attempt).rejects.toMatchObject({
+            exitCode: 2,
+            message: expect.stringMatching(/cannot sync .*visitors.email.*another worker/s),
+          })
+        expect(await sync(someRules, { streams: ['calls'] })).toMatchObject({
+          outcome: 'complete',
+        })
+        expect(await checkColumns(rules.all)).toEqual([])
+        expect(await checkColumns(someRules)).toMatchObject([
+          { state: 'error', hint: expect.stringContaining('sync --change-columns') },
+        ])
+        // What is stored beside a sync: what a page asks for, and what a write-back has changed.
+        await readVisitorNow(someRules, visitor(0))
+        await queue({ operation: 'visitor', visitor_id: visitor(0), name: 'A Corrected Name' })
+        await push({ columns: someRules, hashKey })
+        expect(await leaks(addresses)).toEqual([])
+        const [kept] = await warehouse.query(
+          `select email from visitors where id = '${visitor(0)}'`,
+        )
+        expect(kept?.email).toMatch(/^hmac:/)
+        expect(await sync(someRules, { changeColumns: true })).toMatchObject({
+          outcome: 'complete',
+        })
+        const [shown] = await warehouse.query(`select email from visitors where email like '%@%'`)
+        expect(shown).toBeDefined()
+        expect(await checkColumns(someRules)).toEqual([])
+      },
+    )
+
+    testOnOne(database, 'are cleaned of streams that are no longer mirrored', async () => {
+      const { sync, leaks } = await createPrivateFixture(database)
+      await sync(rules.none)
+      const mirrored = streamNames.filter((name) => name !== 'messages')
+      await sync(rules.all, { streams: mirrored })
+      expect(await leaks()).not.toEqual([])
+      await sync(rules.all, { streams: mirrored, mirrored })
+      expect(await leaks()).toEqual([])
+    })
 
     testOnOne(
       database,
@@ -183,7 +240,8 @@ for (const database of ['sqlite', 'postgres'] as const)
       expect(await kept()).toMatchObject([{ ...before, name: null, email, raw: { email } }])
       const { search } = await verifyPrivate(rules.all)
       expect(search.remains).toEqual([])
-      await sync(rules.all, { key: secret('another key of the installation') })
+      const key = secret('another key of the installation')
+      await sync(rules.all, { key, changeColumns: true })
       expect(await kept()).toMatchObject([{ name: null, email: null, raw: { email: null } }])
       const hashes = `select email, raw from visitors_history where email is not null`
       expect(await warehouse.query(hashes)).toEqual([])

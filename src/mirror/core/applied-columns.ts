@@ -57,6 +57,11 @@ export function planChange(state: ColumnState, wanted: AppliedRules, now: EpochM
   }
 }
 
+/** What the rules would store again, or with another key, of what is private in stored rows. */
+export function laxColumns(state: ColumnState | undefined, rules: AppliedRules): readonly string[] {
+  return (state && planChange(state, rules, 0)?.toReread) ?? []
+}
+
 /** What is stored in place of the value does not tell what is to be stored now. */
 function isLost(was: ColumnAction, now: ColumnAction | undefined, isKeyNew: boolean): boolean {
   return now !== 'block' && (was === 'block' || now === undefined || isKeyNew)

@@ -11,6 +11,7 @@ import type { Ms } from '../../values/time.ts'
 import { clockToleranceSeconds } from '../../values/time.ts'
 import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
+import { laxColumns } from '../core/applied-columns.ts'
 import type { CommitResult, MirrorCommit, UnlistedOutcome } from '../core/mirror.ts'
 import { clearForRollup, replaceMetrics } from './analytics-rollups.ts'
 import { marksFactsOfParent, settleChildRead } from './child-reads.ts'
@@ -24,7 +25,7 @@ import { compareWithStored, recordVersions } from './row-history.ts'
 import { addToIdSet } from './seen-rows.ts'
 import { streamTables } from './stream-tables.ts'
 import { addEscapedCount, type ProjectContext } from './sync-runs.ts'
-import { recordBehaviours, writeCursors } from './sync-state.ts'
+import { readColumnStates, recordBehaviours, writeCursors } from './sync-state.ts'
 import { upsertRows } from './upsert-rows.ts'
 
 type WaitingPage = {
@@ -96,7 +97,13 @@ async function commitPages(
     fields.set(stream, await context.fields.ensureColumns(stream, rows, requestedAt))
   return inTransaction(context, async (trx) => {
     let escaped = 0
+    // A run has compared its rules under the locks of its streams.
+    const states = context.run.id === null ? await readColumnStates(trx) : noStates
     const commit = async (page: MirrorCommit): Promise<CommitResult> => {
+      // Another process has made more of it private than this one knows.
+      const { stream } = page
+      const isLaxer = laxColumns(states.get(stream), context.columns.describe(stream)).length > 0
+      if (isLaxer) return { changed: 0 }
       const encoded = encodePage(trx, page, fields.get(page.stream) as StreamFields)
       const { changed, rejectedRows: unstorable } = await store(trx, page, encoded)
       const rejectedRows = [...(page.rejectedRows ?? []), ...encoded.rejectedRows, ...unstorable]
@@ -113,6 +120,8 @@ async function commitPages(
     return results
   })
 }
+
+const noStates: Awaited<ReturnType<typeof readColumnStates>> = new Map()
 
 /**
  * Child lists of different parents share no rows. Ends when all have ended, also after a failure,

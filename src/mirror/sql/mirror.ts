@@ -1,4 +1,5 @@
 /** The mirror of one project, in SQL. */
+import { type ColumnRules, noColumnRules } from '../../values/column-rules.ts'
 import type { EpochMs } from '../../values/time.ts'
 import { type OfProject, ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import { retryAllMethods } from '../../warehouse/retry.ts'
@@ -68,6 +69,8 @@ export type MirrorOptions = {
   readonly schema?: 'discover' | 'freeze'
   /** The lists whose replaced versions are kept. */
   readonly history?: ProjectContext['history']
+  /** The rules that the rows of its commits follow. */
+  readonly columns?: ColumnRules
   /** Token of the lock under which its runs are made. */
   readonly lockToken?: string
   readonly clock?: () => number
@@ -128,13 +131,19 @@ export type Mirror = ReturnType<typeof createMirror>
 
 export function createMirror(
   projectDb: ProjectDb,
-  { schema = 'discover', history = [], lockToken, clock = Date.now }: MirrorOptions,
+  {
+    schema = 'discover',
+    history = [],
+    columns = noColumnRules,
+    lockToken,
+    clock = Date.now,
+  }: MirrorOptions,
   showDiscovered: DiscoveryOptions['showDiscovered'],
 ) {
   const { db, kind, project, retry } = projectDb
   const fields = createDiscoveredFields({ db, kind, project, schema, showDiscovered })
   const run: ProjectContext['run'] = { id: null }
-  const context: ProjectContext = { ...projectDb, clock, fields, history, run }
+  const context: ProjectContext = { ...projectDb, clock, fields, history, columns, run }
   let lastWrite: Promise<unknown> = Promise.resolve()
   /** Starts each write when the one before has ended: each is short, and none waits for a lock. */
   const runSerially = <T>(write: () => Promise<T>): Promise<T> => {

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { ListStreamName, StreamName } from '../../../schema/stream-specs.ts'
 import { addSample, parseSamples } from '../../service/sql/request-counts.ts'
+import type { ColumnRules } from '../../values/column-rules.ts'
 import { stringifyJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
@@ -17,6 +18,8 @@ export type ProjectContext = ProjectDb & {
   readonly fields: ReturnType<typeof createDiscoveredFields>
   /** The lists whose replaced versions are kept. */
   readonly history: readonly ListStreamName[]
+  /** The rules that the rows of a page follow. */
+  readonly columns: ColumnRules
   /** The sync run that stores rows now; null outside of a run. Mutable. */
   readonly run: { id: string | null }
 }
