@@ -42,7 +42,7 @@ export type Gap = {
   readonly to: EpochSeconds | null
   readonly reason: string
   /** Identifies the gap if its times and its reason do not: the same key found twice is one gap. */
-  readonly dedupKey?: string
+  readonly dedupKey?: string | undefined
 }
 
 /** An observed, undocumented behaviour of the service, and the evidence for it. */

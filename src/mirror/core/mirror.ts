@@ -4,6 +4,11 @@ import type { ChildStreamName, StreamName } from '../../../schema/stream-specs.t
 import type { LocalDay } from '../../values/days.ts'
 import type { EpochMs, EpochSeconds } from '../../values/time.ts'
 
+/** Of the whole stream, or of a parent that its key names. */
+export function untimedGap(stream: StreamName, reason: string, dedupKey?: string): Gap {
+  return { stream, from: null, to: null, reason, dedupKey }
+}
+
 /** What one response brought. All of it is stored in one transaction, or none. */
 export type MirrorCommit = {
   readonly stream: StreamName

@@ -7,7 +7,12 @@ import { describeRejectedRow, type RejectedRow } from '../../../schema/row.ts'
 import { isChildList } from '../../../schema/stream-specs.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { ChildReadResult, MirrorCommit, UnlistedOutcome } from '../core/mirror.ts'
+import {
+  type ChildReadResult,
+  type MirrorCommit,
+  type UnlistedOutcome,
+  untimedGap,
+} from '../core/mirror.ts'
 import { closeGaps, openGap, unlistedGapKey, unreadGapKey } from './gaps.ts'
 import { requestReread } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
@@ -92,7 +97,7 @@ async function recordChildRead(
     await setMessagesComplete(trx, parentId, completeness === 'complete', hasChanges)
   if (completeness !== 'incomplete') return
   const reason = read.why ?? 'the service would not list all of them'
-  await openGap(trx, { stream, from: null, to: null, reason }, unlistedGapKey(parentId))
+  await openGap(trx, untimedGap(stream, reason, unlistedGapKey(parentId)))
 }
 
 /** Messages of a conversation that was taken for complete are missing. */
@@ -102,11 +107,7 @@ export async function recordIncomplete(
   reason: string,
 ): Promise<void> {
   await setMessagesComplete(trx, conversation, false, false)
-  await openGap(
-    trx,
-    { stream: 'messages', from: null, to: null, reason },
-    unlistedGapKey(conversation),
-  )
+  await openGap(trx, untimedGap('messages', reason, unlistedGapKey(conversation)))
 }
 
 /** Recording the read of a child list marks the facts of its parent, so that its page need not. */

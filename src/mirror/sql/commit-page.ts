@@ -12,7 +12,12 @@ import { clockToleranceSeconds } from '../../values/time.ts'
 import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
 import { laxColumns } from '../core/applied-columns.ts'
-import type { CommitResult, MirrorCommit, UnlistedOutcome } from '../core/mirror.ts'
+import {
+  type CommitResult,
+  type MirrorCommit,
+  type UnlistedOutcome,
+  untimedGap,
+} from '../core/mirror.ts'
 import { clearForRollup, replaceMetrics } from './analytics-rollups.ts'
 import { marksFactsOfParent, settleChildRead } from './child-reads.ts'
 import { recordChanges } from './conversation-changes.ts'
@@ -233,21 +238,18 @@ async function storeSyncState(
   for (const gap of page.gaps ?? []) await openGap(trx, gap)
   if (page.resolvedGapKeys !== undefined) await closeGaps(trx, stream, page.resolvedGapKeys)
   if (childRead === undefined)
-    for (const row of rejectedRows) await openGap(trx, ...gapForRow(page, row))
+    for (const row of rejectedRows) await openGap(trx, gapForRow(page, row))
   if (page.observations?.length) await recordBehaviours(trx, page.observations)
   if (page.cursors !== undefined) await writeCursors(trx, page.cursors)
   return unlisted
 }
 
 /** A row of a child list is a gap of its parent until the list has been read without it. */
-function gapForRow(
-  { stream, rows }: MirrorCommit,
-  row: RejectedRow,
-): [gap: Gap, dedupKey?: string] {
-  const gap = { stream, from: null, to: null, reason: describeRejectedRow(row) }
+function gapForRow({ stream, rows }: MirrorCommit, row: RejectedRow): Gap {
   const parent = isChildStream(stream) ? rows[0]?.columns[streamTables[stream].firstKey] : undefined
-  if (typeof parent === 'string') return [gap, unlistedGapKey(parent)]
-  return row.id === null ? [gap] : [gap, `row:${indexableText(row.id)}`]
+  const ofRow = row.id === null ? undefined : `row:${indexableText(row.id)}`
+  const key = typeof parent === 'string' ? unlistedGapKey(parent) : ofRow
+  return untimedGap(stream, describeRejectedRow(row), key)
 }
 
 /** When a row was last read is updated even if it is unchanged, and does not count as a change. */

@@ -9,6 +9,7 @@ import {
   isMassDeletion,
   massDeletionGapKey,
   sufficientRows,
+  untimedGap,
 } from '../core/mirror.ts'
 import { closeGaps, openGap, readGapReason } from './gaps.ts'
 import {
@@ -99,7 +100,7 @@ export async function takeBackIfTooMany(
   if (!isMassDeletion(missing, await countRowsOf(trx.db, some))) return null
   const all = await countRowsOf(trx.db, sql`${table} where ${isExpected}`)
   const reason = describeMassDeletion(stream, missing, all)
-  await openGap(trx, { stream, from: null, to: null, reason }, massDeletionGapKey)
+  await openGap(trx, untimedGap(stream, reason, massDeletionGapKey))
   const { rows } = await sql<{ id: string }>`
     update ${table} set deleted_at = null where ${isRecent} returning ${sql.ref(firstKey)}
     as id`.execute(trx.db)
@@ -114,7 +115,7 @@ export async function doubtUnseenRows(
   seenRowsKey: string,
   reason: string,
 ): Promise<void> {
-  await openGap(trx, { stream, from: null, to: null, reason }, massDeletionGapKey)
+  await openGap(trx, untimedGap(stream, reason, massDeletionGapKey))
   await endDoubtOfRows(trx, stream)
   const isUnseen = sql`in (${unseenIds(trx.project, stream, seenRowsKey)})`
   for (const child of streamTables[stream].children) await doubtParents(trx, child, isUnseen)

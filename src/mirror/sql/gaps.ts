@@ -22,7 +22,7 @@ export function indexableText(text: string): string {
   return text.length <= 200 && /^[\x20-\x7e]*$/.test(text) ? text : hash('sha256', text)
 }
 
-export async function openGap(trx: ProjectDb, gap: Gap, dedupKey = dedupKeyOf(gap)): Promise<void> {
+export async function openGap(trx: ProjectDb, gap: Gap): Promise<void> {
   const now = trx.clock()
   const [from_ts, to_ts] = [gap.from, gap.to].map((at) => (at === null ? null : rfc3339(at)))
   // Reasons quote the service: they are shortened and stripped of what databases cannot store.
@@ -37,7 +37,7 @@ export async function openGap(trx: ProjectDb, gap: Gap, dedupKey = dedupKeyOf(ga
   }
   await trx.db
     .insertInto('sync_gaps')
-    .values({ ...row, dedup_key: dedupKey, found_at: toTimestamp(now), seen_at: now })
+    .values({ ...row, dedup_key: dedupKeyOf(gap), found_at: toTimestamp(now), seen_at: now })
     .onConflict((conflict) =>
       conflict
         .columns(['project_id', 'stream', 'dedup_key'])

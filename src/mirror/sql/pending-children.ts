@@ -18,7 +18,7 @@ import {
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { countRowsOf, inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { PendingParent } from '../core/mirror.ts'
+import { type PendingParent, untimedGap } from '../core/mirror.ts'
 import { closeGaps, openGap, unlistedGapKey, unreadGapKey } from './gaps.ts'
 import { timeColumnOf } from './reader.ts'
 
@@ -303,7 +303,7 @@ export async function recordChildFailure(
     where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(
     trx.db,
   )
-  await openGap(trx, { stream, from: null, to: null, reason: why }, unreadGapKey(parentId))
+  await openGap(trx, untimedGap(stream, why, unreadGapKey(parentId)))
 }
 
 /** The service no longer has the parent, so its children are no longer pending. */

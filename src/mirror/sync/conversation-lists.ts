@@ -5,6 +5,7 @@
  */
 
 import type { Gap, MirrorRow, ServiceBehaviour } from '../../../schema/row.ts'
+import { untimedGap } from '../core/mirror.ts'
 import { allTime } from '../core/pagination/list-cursor.ts'
 import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
 import type { ListStream } from '../core/stream-kinds.ts'
@@ -161,7 +162,7 @@ export async function readOpenConversations(run: SyncRun, stream: ListStream): P
     const evidence = `${minEvidence} open conversations were twice missing from the list with handled=false`
     await commitWithoutRows(run, stream.name, {
       observations: [{ name: filterBehaviour, value: unreliable, evidence }],
-      gaps: [{ stream: stream.name, from: null, to: null, reason: incompleteReason }],
+      gaps: [untimedGap(stream.name, incompleteReason)],
     })
     run.notices.add(
       'The service does not list all open conversations, so only a ' +

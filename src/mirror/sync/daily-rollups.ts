@@ -12,7 +12,7 @@ import {
 } from '../../service/core/api-failure.ts'
 import { type LocalDay, localDaysBetween } from '../../values/days.ts'
 import type { EpochSeconds } from '../../values/time.ts'
-import type { StoredRollup } from '../core/mirror.ts'
+import { type StoredRollup, untimedGap } from '../core/mirror.ts'
 import { dayGapKey, historyGapKey, planRollups } from '../core/rollups.ts'
 import type { DailyStream } from '../core/stream-kinds.ts'
 import { throwIfSliceOver } from './concurrency.ts'
@@ -156,8 +156,8 @@ async function recordBlocked(
     `no rollup has been read, as ${lists.join(', ')} ` +
     `${lists.length === 1 ? 'has' : 'have'} never been read to the end, ` +
     'so the first day is unknown (a start date would define it)'
-  const gap = { stream: stream.name, from: null, to: null, reason, dedupKey: historyGapKey }
-  await commitWithoutRows(run, stream.name, { gaps: [gap] })
+  const gaps = [untimedGap(stream.name, reason, historyGapKey)]
+  await commitWithoutRows(run, stream.name, { gaps })
   run.earlyEnds.set(stream.name, 'blocked')
 }
 

@@ -2,7 +2,7 @@
 
 import type { Json } from '../../values/json.ts'
 import { daySeconds, type EpochMs, type Ms } from '../../values/time.ts'
-import type { MirrorCommit } from '../core/mirror.ts'
+import { type MirrorCommit, untimedGap } from '../core/mirror.ts'
 import { streamRange } from '../core/mirrored-range.ts'
 import {
   formatPendingRanges,
@@ -169,7 +169,7 @@ async function isRelistedWhole(
   const reason =
     `the service lists ${name} by creation time, so ${hidden} older ones ` +
     'are found by a reconcile only'
-  await commitWithoutRows(run, name, { gaps: [{ stream: name, from: null, to: null, reason }] })
+  await commitWithoutRows(run, name, { gaps: [untimedGap(name, reason)] })
   run.notices.add(`In an incremental sync, ${reason} (\`deskmirror sync --mode reconcile\`).`)
   return false
 }

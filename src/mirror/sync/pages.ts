@@ -243,7 +243,7 @@ export function toGaps(stream: StreamName, batch: PageBatch): Gap[] {
     from: lo || null,
     to: hi,
     reason,
-    ...(key === undefined ? {} : { dedupKey: key }),
+    dedupKey: key,
   }))
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../../service/core/api-failure.ts'
 import type { Priority } from '../../service/core/api-request.ts'
 import { listOnlyFields, toListShape } from '../../service/core/row-by-id-shape.ts'
-import { describeMassDeletion, isMassDeletion } from '../core/mirror.ts'
+import { describeMassDeletion, isMassDeletion, untimedGap } from '../core/mirror.ts'
 import { gapReasons } from '../core/pagination/reading-state.ts'
 import type { ListStream } from '../core/stream-kinds.ts'
 import { mapConcurrently } from './concurrency.ts'
@@ -66,15 +66,13 @@ export async function resolveUnseenRows(
     const rows = await rereadByIds(run, stream, ids, priorityFor(run, false))
     unlisted += rows.filter((row) => row !== null && isSettled(row)).length
     if (rows.some((row) => row !== null && isOutsideAllBounds(run, stream, row)))
-      await commitWithoutRows(run, name, {
-        gaps: [{ stream: name, from: null, to: null, reason: gapReasons.bounded }],
-      })
+      await commitWithoutRows(run, name, { gaps: [untimedGap(name, gapReasons.bounded)] })
     after = ids.at(-1) ?? null
   }
   // A gap that is open says already that rows are missing.
   if (unlisted < minUnlisted || (await run.mirror.listOpenGaps(name)).length > 0) return
   const reason = `the service does not list all ${name}: ${unlisted} that exist were missing`
-  await commitWithoutRows(run, name, { gaps: [{ stream: name, from: null, to: null, reason }] })
+  await commitWithoutRows(run, name, { gaps: [untimedGap(name, reason)] })
 }
 
 /** So many do not change places while a list is read. */

@@ -15,7 +15,7 @@ import {
 } from '../../service/core/api-failure.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { foreignProject } from '../core/item-fields.ts'
-import { clockOffsetCursor, massDeletionGapKey } from '../core/mirror.ts'
+import { clockOffsetCursor, massDeletionGapKey, untimedGap } from '../core/mirror.ts'
 import { gapReasons } from '../core/pagination/reading-state.ts'
 import type { StreamReport, SyncOutcome } from '../core/reports.ts'
 import type { SnapshotStream, Stream } from '../core/stream-kinds.ts'
@@ -85,8 +85,8 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
 async function recordEmptyLists(run: SyncRun): Promise<void> {
   if (run.emptyListsWithMore.size === 0 || isHasMoreUnreliable(run)) return
   for (const stream of run.emptyListsWithMore) {
-    const gap = { stream, from: null, to: null, reason: gapReasons.emptyWithMore }
-    await commitWithoutRows(run, stream, { gaps: [gap] })
+    const gaps = [untimedGap(stream, gapReasons.emptyWithMore)]
+    await commitWithoutRows(run, stream, { gaps })
   }
 }
 
@@ -151,9 +151,8 @@ function isListRefused({ kind }: Stream, failure: ApiFailure): boolean {
 async function recordRefusedList(run: SyncRun, stream: StreamName, why: string): Promise<void> {
   const next = 'set DESKMIRROR_START_DATE to ask for less, or leave the stream out with --streams'
   const reason = `the service refuses this list (${why}): ${next}`
-  await commitWithoutRows(run, stream, {
-    gaps: [{ stream, from: null, to: null, reason, dedupKey: refusedListGapKey }],
-  })
+  const gaps = [untimedGap(stream, reason, refusedListGapKey)]
+  await commitWithoutRows(run, stream, { gaps })
   run.notices.add(`${stream}: ${reason}`)
 }
 

@@ -48,7 +48,7 @@ export type RangeQuery = {
 export type MissedRange = {
   readonly range: TimeRange
   readonly reason: string
-  readonly key?: string
+  readonly key?: string | undefined
 }
 
 /** Where an open gap says that a row cannot be read. */
@@ -306,8 +306,7 @@ export function addGap(
   reason: keyof typeof gapReasons,
   key?: string,
 ): void {
-  const missed = { range: { lo, hi }, reason: gapReasons[reason] }
-  reading.missedRanges.push(key === undefined ? missed : { ...missed, key })
+  reading.missedRanges.push({ range: { lo, hi }, reason: gapReasons[reason], key })
 }
 
 /** The order by which the page is safe; null if its rows have no times. */
