@@ -11,7 +11,7 @@ import { laxColumns } from '../mirror/core/applied-columns.ts'
 import { allStreams } from '../mirror/core/streams.ts'
 import type { Mirror, StreamReport, SyncProgress } from '../mirror/mirror.ts'
 import { findPendingKind } from '../mirror/sql/pending-facts.ts'
-import { readColumnStates } from '../mirror/sql/sync-state.ts'
+import { compactionCursor, readColumnStates } from '../mirror/sql/sync-state.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { ColumnRules } from '../values/column-rules.ts'
 import { pluralize } from '../values/format.ts'
@@ -162,9 +162,9 @@ export async function finishColumns(
   mirror: Mirror,
 ): Promise<void> {
   const context = projectDb(projectId)
-  if (!(await mirror.isCompactionPending())) return
+  if ((await mirror.readCursor(compactionCursor)) === null) return
   const states = [...(await mirror.readColumnStates()).values()]
   if (states.some(({ cleaning }) => cleaning !== null)) return
   if ((await findPendingKind(context)) !== null) return
-  if (await compactRewritten(db, kind)) await mirror.endCompaction()
+  if (await compactRewritten(db, kind)) await mirror.writeCursor(compactionCursor, null)
 }

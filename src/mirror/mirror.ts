@@ -38,6 +38,7 @@ export { countMirrored, readRowCounts } from './sql/row-counts.ts'
 export { acquireStreamLocks, type LockResult } from './sql/stream-locks.ts'
 export { readLastReads } from './sql/sync-runs.ts'
 export {
+  compactionCursor,
   readBehaviours,
   readColumnStates,
   readCursor,

@@ -100,14 +100,16 @@ async function recordChildRead(
   await openGap(trx, untimedGap(stream, reason, unlistedGapKey(parentId)))
 }
 
-/** Messages of a conversation that was taken for complete are missing. */
-export async function recordIncomplete(
+/** Messages of conversations that were taken for complete are missing. */
+export async function markListsIncomplete(
   trx: ProjectDb,
-  conversation: string,
+  conversations: readonly string[],
   reason: string,
 ): Promise<void> {
-  await setMessagesComplete(trx, conversation, false, false)
-  await openGap(trx, untimedGap('messages', reason, unlistedGapKey(conversation)))
+  for (const id of conversations) {
+    await setMessagesComplete(trx, id, false, false)
+    await openGap(trx, untimedGap('messages', reason, unlistedGapKey(id)))
+  }
 }
 
 /** Recording the read of a child list marks the facts of its parent, so that its page need not. */

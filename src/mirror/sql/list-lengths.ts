@@ -3,7 +3,6 @@ import { sql } from 'kysely'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { ListLength } from '../core/list-cap.ts'
-import { recordIncomplete } from './child-reads.ts'
 import { listOpenGaps } from './gaps.ts'
 import { requestReread } from './pending-children.ts'
 
@@ -54,15 +53,6 @@ async function readLengths(
     )
     return { parentId: row.id, rows: Number(row.rows), began, lastAt, oldest, newest }
   })
-}
-
-/** Their lists are taken for incomplete. */
-export async function markListsIncomplete(
-  trx: ProjectDb,
-  conversations: readonly string[],
-  why: string,
-) {
-  for (const id of conversations) await recordIncomplete(trx, id, why)
 }
 
 /** Those whose gap has such a reason are read again. Returns how many. */

@@ -6,6 +6,7 @@ import { retryAllMethods } from '../../warehouse/retry.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
 import { readRollups } from './analytics-rollups.ts'
+import { markListsIncomplete } from './child-reads.ts'
 import { createPageCommitter } from './commit-page.ts'
 import { doubtUnseenRows, endDeletionDoubt, markDeleted } from './deletion.ts'
 import { completeColumns } from './discovered-columns/backfill-columns.ts'
@@ -15,12 +16,7 @@ import {
 } from './discovered-columns/discovered-fields.ts'
 import { findWrongColumns, listFormerColumns } from './discovered-columns/wrong-columns.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
-import {
-  markListsIncomplete,
-  readCompleteLists,
-  readLongestLists,
-  rereadUnlisted,
-} from './list-lengths.ts'
+import { readCompleteLists, readLongestLists, rereadUnlisted } from './list-lengths.ts'
 import { earliestTime, latestMessageTime } from './mirror-state.ts'
 import {
   correctFutureDueTimes,
@@ -31,12 +27,7 @@ import {
   recordChildFailure,
   requestFullRereads,
 } from './pending-children.ts'
-import {
-  beginColumns,
-  cleanColumns,
-  endCompaction,
-  isCompactionPending,
-} from './private-columns.ts'
+import { beginColumns, cleanColumns } from './private-columns.ts'
 import {
   countFutureRows,
   findErasedRows,
@@ -102,7 +93,6 @@ const reads = {
   listFormerColumns,
   findWrongColumns,
   readColumnStates,
-  isCompactionPending,
 }
 
 /** Writes outside of a page's commit. Each is a transaction. */
@@ -122,7 +112,6 @@ const writes = {
   doubtUnseenRows,
   endDeletionDoubt,
   resolveGaps,
-  endCompaction,
 }
 
 type Tail<F> = F extends (context: never, ...rest: infer R) => unknown ? R : never

@@ -19,7 +19,7 @@ import { replaceMetrics } from './analytics-rollups.ts'
 import { type EncodedRow, encodePage } from './encode-rows.ts'
 import { requestFullRereads } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
-import { type KeyedTable, keyParameters, readRowsAfterKey } from './reader.ts'
+import { hasKey, type KeyedTable, readRowsAfterKey } from './reader.ts'
 import { type InsertedColumn, streamTables, valueColumns } from './stream-tables.ts'
 import type { ProjectContext } from './sync-runs.ts'
 import { columnsCursor, compactionCursor, readColumnStates, writeCursors } from './sync-state.ts'
@@ -200,10 +200,8 @@ async function updateRow(
   const set = [raw, ...values].map(
     (column) => sql`${sql.ref(column.name)} = ${typed(column.type, encoded[column.name] ?? null)}`,
   )
-  const parameters = keyParameters(kind, table, columns, key)
-  const isRow = columns.map((column, n) => sql`${sql.ref(column)} = ${parameters[n]}`)
   await sql`update ${sql.table(stored)} set ${sql.join(set)}
-    where project_id = ${project} and ${sql.join(isRow, sql` and `)}`.execute(db)
+    where project_id = ${project} and ${hasKey(kind, table, columns, key)}`.execute(db)
 }
 
 /**
@@ -235,14 +233,4 @@ async function replaceEntry(
     where project_id = ${project} and visitor_id = ${visitor} and entry_hash = ${hash}
       and ordinal = ${typed('integer', Number(ordinal))} and asked_at < ${typed('integer', since)}
       and deleted_at is null`.execute(db)
-}
-
-export async function isCompactionPending({ db, project }: ProjectDb): Promise<boolean> {
-  const { rows } = await sql`select 1 from sync_cursors
-    where project_id = ${project} and stream = ${compactionCursor}`.execute(db)
-  return rows.length > 0
-}
-
-export function endCompaction(context: ProjectDb): Promise<void> {
-  return writeCursors(context, { [compactionCursor]: null })
 }

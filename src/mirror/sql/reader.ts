@@ -16,7 +16,13 @@ import { idIdentity } from '../../service/core/path-segment.ts'
 import { stringifyJson } from '../../values/json.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { countRowsOf, inList, rowsParameter, typedParameter } from '../../warehouse/dialect.ts'
+import {
+  allOf,
+  countRowsOf,
+  inList,
+  rowsParameter,
+  typedParameter,
+} from '../../warehouse/dialect.ts'
 import { decodeJson, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { RowKey } from '../core/mirror.ts'
@@ -47,36 +53,38 @@ export async function readRows(
 
 export type KeyedTable = keyof typeof tables
 
-type KeyRange = {
-  readonly table: KeyedTable
-  readonly columns: readonly string[]
-  readonly where: RawBuilder<unknown>
-  readonly after: RowKey | null
-  readonly limit: number
-}
-
-/** Rows in key order, with `raw` as it is stored. */
+/** Rows in key order, with `raw` as it is stored. `more`: what else is selected, as `values`. */
 export async function readRowsAfterKey(
   db: Db,
   kind: DatabaseKind,
-  { table, columns, where, after, limit }: KeyRange,
+  range: {
+    readonly table: KeyedTable
+    readonly columns: readonly string[]
+    readonly where: RawBuilder<unknown>
+    readonly after: RowKey | null
+    readonly limit: number
+    readonly more?: readonly RawBuilder<unknown>[]
+  },
 ) {
+  const { table, columns, where, after, limit, more = [] } = range
   const refs = sql.join(columns.map((name) => sql.ref(name)))
   const from =
     after === null
       ? sql``
       : sql`and (${refs}) > (${sql.join(keyParameters(kind, table, columns, after))})`
+  const selected = sql.join([refs, sql`cast(raw as text) as "raw text"`, ...more])
   const { rows } = await sql<Record<string, unknown>>`
-    select ${refs}, cast(raw as text) as raw from ${sql.table(table)}
+    select ${selected} from ${sql.table(table)}
     where ${where} ${from} order by ${refs} limit ${limit}`.execute(db)
-  return rows.map((row) => ({
-    key: columns.map((name) => String(row[name])),
-    raw: String(row.raw),
+  return rows.map((values) => ({
+    key: columns.map((name) => String(values[name])),
+    raw: String(values['raw text']),
+    values,
   }))
 }
 
 /** The parts of a key as parameters of the types of its columns. */
-export function keyParameters(
+function keyParameters(
   kind: DatabaseKind,
   table: KeyedTable,
   columns: readonly string[],
@@ -87,6 +95,17 @@ export function keyParameters(
     const type = plainType[specs[name]?.[0] ?? 'key']
     return typedParameter(kind, type, type === 'integer' ? BigInt(key[i] ?? 0) : (key[i] ?? ''))
   })
+}
+
+/** A condition: the row with that key. */
+export function hasKey(
+  kind: DatabaseKind,
+  table: KeyedTable,
+  columns: readonly string[],
+  key: RowKey,
+): RawBuilder<unknown> {
+  const parameters = keyParameters(kind, table, columns, key)
+  return allOf(columns.map((name, n) => sql`${sql.ref(name)} = ${parameters[n]}`))
 }
 
 /** `ids`: the first part of their keys. For a child stream, use `readRows` with a parent. */

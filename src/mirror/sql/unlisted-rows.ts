@@ -16,7 +16,7 @@ import { findUnlistedRows, type StoredChild } from '../core/unlisted-rows.ts'
 import { recordConfirmedDeletions, takeBackIfTooMany } from './deletion.ts'
 import { readGapReason } from './gaps.ts'
 import { markFactsOfRows } from './pending-facts.ts'
-import { keyParameters } from './reader.ts'
+import { hasKey } from './reader.ts'
 import { streamTables } from './stream-tables.ts'
 
 type ChildListName = StreamNameOf<'child-list'>
@@ -124,14 +124,13 @@ async function markDeletedChildren(
   if (isConfirmed) await recordConfirmedDeletions(trx, stream, at)
   const { stored, firstKey, key: columns } = streamTables[stream]
   for (const key of keys) {
-    const parts = keyParameters(trx.kind, streamSpecs[stream].table, columns, [
+    const isRow = hasKey(trx.kind, streamSpecs[stream].table, columns, [
       parentId,
       ...key.split('/'),
     ])
-    const isRow = columns.map((name, i) => sql`${sql.ref(name)} = ${parts[i]}`)
     await sql`
       update ${sql.table(stored)} set deleted_at = ${toTimestamp(at)}, asked_at = ${at}
-      where project_id = ${trx.project} and ${sql.join(isRow, sql` and `)}
+      where project_id = ${trx.project} and ${isRow}
       and deleted_at is null`.execute(trx.db)
   }
   await markFactsOfRows(trx, stream, [parentId])

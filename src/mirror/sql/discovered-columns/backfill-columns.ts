@@ -11,7 +11,7 @@ import { decodeJson, decodeText } from '../../../warehouse/escape.ts'
 import type { ProjectDb } from '../../../warehouse/project-db.ts'
 import type { RowKey } from '../../core/mirror.ts'
 import { encodeValue } from '../encode-value.ts'
-import { keyParameters, readRowsAfterKey } from '../reader.ts'
+import { hasKey, readRowsAfterKey } from '../reader.ts'
 import { streamTables } from '../stream-tables.ts'
 import type { ProjectContext } from '../sync-runs.ts'
 import { type FormerColumn, formerColumnsReader } from './field-records.ts'
@@ -111,13 +111,11 @@ async function backfillRow(
       return { name: sql.ref(held.name), value: typed(column, value) }
     })
   })
-  const parameters = keyParameters(kind, table, tables[table].key, row.key)
-  const keyConditions = tables[table].key.map((name, i) => sql`${sql.ref(name)} = ${parameters[i]}`)
+  const isRow = hasKey(kind, table, tables[table].key, row.key)
   for (const batch of batchesOf(filled, maxColumnsPerUpdate)) {
     const assignments = batch.map(({ name, value }) => sql`${name} = ${value}`)
     const differences = batch.map(({ name, value }) => sql`${name} is distinct from ${value}`)
     await sql`update ${sql.table(streamTables[stream].stored)} set ${sql.join(assignments)}
-      where ${sql.join(keyConditions, sql` and `)} and
-      (${sql.join(differences, sql` or `)})`.execute(db)
+      where ${isRow} and (${sql.join(differences, sql` or `)})`.execute(db)
   }
 }

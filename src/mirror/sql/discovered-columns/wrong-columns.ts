@@ -8,52 +8,44 @@ import { decodeJson } from '../../../warehouse/escape.ts'
 import type { ProjectDb } from '../../../warehouse/project-db.ts'
 import type { RowKey } from '../../core/mirror.ts'
 import { encodeValue } from '../encode-value.ts'
-import { keyParameters, notDeleted } from '../reader.ts'
+import { notDeleted, readRowsAfterKey } from '../reader.ts'
 import { type InsertedColumn, streamTables, valueColumns } from '../stream-tables.ts'
 import { readDiscoveredFields } from './field-records.ts'
 import { fittingValue } from './field-types.ts'
 
-/** Undefined: the item is no row. */
-type ParseStored = (item: Json, key: RowKey) => MirrorRow<Json> | undefined
-
-/** In key order, after `after` (null: from the start); `firstKey`: what their keys begin with. */
-type StoredRange = {
-  readonly after: RowKey | null
-  readonly limit: number
-  readonly firstKey: string | null
-}
-
-/** Without columns that are still to be filled, and rows that are marked as deleted. */
+/**
+ * Of rows in key order, after `after` (null: from the start); `firstKey`: what their keys begin
+ * with. Without columns that are still to be filled, and rows that are marked as deleted. `parse`:
+ * undefined if the item is no row.
+ */
 export async function findWrongColumns(
   context: ProjectDb,
   stream: StreamName,
-  parse: ParseStored,
-  { after, limit, firstKey }: StoredRange,
+  parse: (item: Json, key: RowKey) => MirrorRow<Json> | undefined,
+  range: {
+    readonly after: RowKey | null
+    readonly limit: number
+    readonly firstKey: string | null
+  },
 ) {
   const { db, kind, project } = context
-  const { table } = streamSpecs[stream]
-  const { key: keyColumns, columns: documented } = streamTables[stream]
+  const { after, limit, firstKey } = range
+  const { key: keyColumns, firstKey: first, columns: documented } = streamTables[stream]
   const discovered = (await readDiscoveredFields(db, kind, project, stream)).columns
   const unfilled = await readUnfilled(context, stream)
   const columns = valueColumns(streamTables[stream], [...documented, ...discovered])
   const compared = columns.filter(({ name }) => !unfilled.has(name))
-  const keys = sql.join(keyColumns.map((name) => sql.ref(name)))
-  const values = sql.join(
-    compared.map(({ name }, n) => sql`${sql.ref(name)} as ${sql.ref(`value ${n}`)}`),
-  )
-  const from =
-    after === null
-      ? sql`true`
-      : sql`(${keys}) > (${sql.join(keyParameters(kind, table, keyColumns, after))})`
-  const within =
-    firstKey === null ? sql`` : sql`and ${sql.ref(streamTables[stream].firstKey)} = ${firstKey}`
-  const { rows } = await sql<Record<string, unknown>>`
-    select ${keys}, cast(raw as text) as "raw text", ${values} from ${sql.table(table)}
-    where project_id = ${project} and raw is not null ${notDeleted(stream)} and ${from} ${within}
-    order by ${keys} limit ${limit}`.execute(db)
-  const found = rows.map((row) => {
-    const key = keyColumns.map((name) => String(row[name]))
-    const parsed = parse(parseJson(decodeJson(kind, String(row['raw text']))), key)
+  const within = firstKey === null ? sql`` : sql`and ${sql.ref(first)} = ${firstKey}`
+  const rows = await readRowsAfterKey(db, kind, {
+    table: streamSpecs[stream].table,
+    columns: keyColumns,
+    where: sql`project_id = ${project} and raw is not null ${notDeleted(stream)} ${within}`,
+    after,
+    limit,
+    more: compared.map(({ name }, n) => sql`${sql.ref(name)} as ${sql.ref(`value ${n}`)}`),
+  })
+  const found = rows.map(({ key, raw, values }) => {
+    const parsed = parse(parseJson(decodeJson(kind, raw)), key)
     const isWrong = ({ name, type, field }: InsertedColumn, n: number) => {
       if (parsed === undefined || (field === undefined && !Object.hasOwn(parsed.columns, name)))
         return false
@@ -62,7 +54,7 @@ export async function findWrongColumns(
           ? parsed.columns[name]
           : fittingValue(field.type, parsed.extraFields.get(field.path))
       return (
-        comparable(type, row[`value ${n}`]) !== comparable(type, encodeValue(kind, type, value))
+        comparable(type, values[`value ${n}`]) !== comparable(type, encodeValue(kind, type, value))
       )
     }
     return { key, columns: compared.filter(isWrong).map(({ name }) => name) }
