@@ -3,13 +3,14 @@
  * the same.
  */
 
-import { createTurns, rememberResults } from '../http/remember-results.ts'
+import { rememberResults } from '../http/remember-results.ts'
 import { describeChange, describeGroup, describeOrder } from '../outbox/core/review/labels.ts'
 import type { Outbox, ReviewOutcome, StatusCounts, WritebackReview } from '../outbox/outbox.ts'
 import { batchSource, reviewSource } from '../outbox/review-rows.ts'
 import { formatCount } from '../values/format.ts'
 import type { ProjectId } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
+import { createTurns } from '../values/turns.ts'
 import type { ConsoleProject } from './project.ts'
 
 export type Reviews = ReturnType<typeof createReviews>

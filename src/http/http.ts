@@ -5,7 +5,7 @@
 export { type Attempts, createAttempts, isEqualSecret, isLocalHost, tooManyText } from './auth.ts'
 export { createMetrics, type Metrics } from './metrics.ts'
 export { logRefusal } from './refusal-log.ts'
-export { createTurns, rememberResults, withTimeout } from './remember-results.ts'
+export { rememberResults, withTimeout } from './remember-results.ts'
 export {
   type HttpRoutes,
   openHttpServer,

@@ -79,16 +79,6 @@ export function rememberResults<Input, T>({
   }
 }
 
-/** One at a time, for work that keeps the process busy. */
-export function createTurns() {
-  let last: Promise<unknown> = Promise.resolve()
-  return <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = last.then(work)
-    last = turn.catch(() => {})
-    return turn
-  }
-}
-
 /** Rejects after `timeoutMs`. The work itself continues. */
 export function withTimeout<T>(timeoutMs: Ms, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()

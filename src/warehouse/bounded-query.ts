@@ -3,6 +3,7 @@
  * is limited. The database itself decides what reads.
  */
 import type { Ms } from '../values/time.ts'
+import { createTurns } from '../values/turns.ts'
 import { type AnswerReader, type BoundedQuery, refusedStatement } from './bounded-answer.ts'
 import { parseDatabaseUrl } from './location.ts'
 import { pathToRead } from './read-only-folder.ts'
@@ -28,14 +29,14 @@ export async function openBoundedQuery(
           limitMs,
           reader,
         )
-  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = createTurns()
   return {
     ...query,
     run: (statement) => {
       // By the clock that ends a statement, which may be a little ahead: else one more would run.
       let hasWaitedTooLong = false
       const wait = setTimeout(() => (hasWaitedTooLong = true), limitMs)
-      const answer = last.then(() => {
+      return inTurn(async () => {
         clearTimeout(wait)
         if (!hasWaitedTooLong) return query.run(statement)
         throw refusedStatement(
@@ -43,8 +44,6 @@ export async function openBoundedQuery(
           'ask one after the other',
         )
       })
-      last = answer.catch(() => {})
-      return answer
     },
   }
 }

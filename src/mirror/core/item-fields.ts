@@ -102,36 +102,31 @@ export type ParsedRows<Item extends Json = Kept> = {
   readonly rejectedRows: readonly RejectedRow[]
 }
 
-/** Null if the item has no key. */
-type RowParser<Item extends Json> = (item: Item & JsonObject) => MirrorRow<Item> | null
-
-/** `project`: the project that the rows have to belong to; null = not checked. */
+/**
+ * `project`: the project that the rows have to belong to; null = not checked. `parseRow`: null if
+ * the item has no key.
+ */
 export function parseItems<Item extends Json>(
   items: readonly Item[],
   project: ProjectId | null,
-  parseRow: RowParser<Item>,
+  parseRow: (item: Item & JsonObject) => MirrorRow<Item> | null,
 ): ParsedRows<Item> {
   const rows: MirrorRow<Item>[] = []
   const rejectedRows: RejectedRow[] = []
+  const parseItem = (item: Item): MirrorRow<Item> | RejectedRow => {
+    const fields = asJsonObject(item) as (Item & JsonObject) | null
+    if (fields === null) return { id: null, why: 'it is not a JSON object' }
+    const other = project === null ? null : foreignProject(fields, project)
+    if (other !== null)
+      return { id: findKey(item, ['id', 'uuid']), why: `it belongs to another project (${other})` }
+    return parseRow(fields) ?? { id: null, why: 'it has no key' }
+  }
   for (const item of items) {
-    const row = parseItem(item, project, parseRow)
+    const row = parseItem(item)
     if ('why' in row) rejectedRows.push(row)
     else rows.push(row)
   }
   return { rows, rejectedRows }
-}
-
-function parseItem<Item extends Json>(
-  item: Item,
-  project: ProjectId | null,
-  parseRow: RowParser<Item>,
-): MirrorRow<Item> | RejectedRow {
-  const fields = asJsonObject(item) as (Item & JsonObject) | null
-  if (fields === null) return { id: null, why: 'it is not a JSON object' }
-  const other = project === null ? null : foreignProject(fields, project)
-  if (other !== null)
-    return { id: findKey(item, ['id', 'uuid']), why: `it belongs to another project (${other})` }
-  return parseRow(fields) ?? { id: null, why: 'it has no key' }
 }
 
 /** A value of another type becomes JSON text in a text column and null in any other. */

@@ -3,12 +3,12 @@ import type { MirrorRow, RejectedRow } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { type Scalar, stringifyJson } from '../../values/json.ts'
 import { toTimestamp } from '../../values/time.ts'
-import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
 import { fittingValue } from './discovered-columns/field-types.ts'
 import { encodeValue, type SqlValue } from './encode-value.ts'
 import { type InsertedColumn, streamTables } from './stream-tables.ts'
+import type { ProjectContext } from './sync-runs.ts'
 
 export type EncodedRow = Readonly<Record<string, SqlValue>>
 
@@ -22,10 +22,7 @@ export type EncodedPage = {
   readonly escaped: number
 }
 
-/** `run`: the sync run that stores the rows. */
-type EncodingContext = Pick<ProjectDb, 'kind' | 'project'> & {
-  readonly run: { readonly id: string | null }
-}
+type EncodingContext = Pick<ProjectContext, 'kind' | 'project' | 'run'>
 
 /** Of two rows with the same key, the last one wins. `fields`: the discovered ones. */
 export function encodePage(

@@ -1,6 +1,7 @@
 /** The mirror of one project, in SQL. */
 import { type ColumnRules, noColumnRules } from '../../values/column-rules.ts'
 import type { EpochMs } from '../../values/time.ts'
+import { createTurns } from '../../values/turns.ts'
 import { type OfProject, ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import { retryAllMethods } from '../../warehouse/retry.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
@@ -133,13 +134,8 @@ export function createMirror(
   const fields = createDiscoveredFields({ db, kind, project, schema, showDiscovered })
   const run: ProjectContext['run'] = { id: null }
   const context: ProjectContext = { ...projectDb, clock, fields, history, columns, run }
-  let lastWrite: Promise<unknown> = Promise.resolve()
-  /** Starts each write when the one before has ended: each is short, and none waits for a lock. */
-  const runSerially = <T>(write: () => Promise<T>): Promise<T> => {
-    const current = lastWrite.then(write)
-    lastWrite = current.catch(() => {})
-    return current
-  }
+  // Each write is short, and none waits for a lock.
+  const runSerially = createTurns()
   const inTransactions = Object.entries<(trx: ProjectDb, ...args: never[]) => Promise<unknown>>(
     writes,
   ).map(([name, write]) => [

@@ -17,21 +17,6 @@ import {
   streamSpecs,
 } from '../../../schema/stream-specs.ts'
 
-type ColumnOf<Table extends MirroredTable> = keyof (typeof mirrorTables)[Table]['columns']
-type TableWith<Column extends string> = {
-  [T in MirroredTable]: Column extends ColumnOf<T> ? T : never
-}[MirroredTable]
-type Fitting<S extends (typeof streamSpecs)[StreamName]> = {
-  [K in keyof S]: K extends `${string}Column` ? ColumnOf<S['table']> | null : unknown
-} & {
-  table: S['kind'] extends 'daily' | 'snapshot'
-    ? MirroredTable
-    : TableWith<S['kind'] extends 'list' ? 'unchanged_since' : 'deleted_at'>
-}
-
-/** Every stream's table exists, and has the columns that the stream needs. */
-const specs = streamSpecs satisfies { [N in StreamName]: Fitting<(typeof streamSpecs)[N]> }
-
 /** `field`: the undocumented field that the column has, and the type of its values there. */
 export type InsertedColumn = {
   readonly name: string
@@ -62,7 +47,7 @@ export type StreamTable = {
 const warehouseOnlyColumns = ['deleted_at', 'messages_complete']
 
 function describeTable(stream: StreamName): StreamTable {
-  const spec = specs[stream]
+  const spec = streamSpecs[stream]
   const stored = spec.table === 'messages' ? 'message_rows' : spec.table
   const key = mirrorTables[spec.table].key.filter((name) => name !== 'project_id')
   const columns = Object.entries<ColumnSpec>(mirrorTables[stored].columns)

@@ -5,9 +5,9 @@
 import { type ChildStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import {
   ApiError,
-  describeFailure,
   isNotFound,
   isRefused,
+  nullIfNotFound,
   unreadableRowReason,
 } from '../../service/core/api-failure.ts'
 import type { Priority } from '../../service/core/api-request.ts'
@@ -21,6 +21,7 @@ import {
   rfc3339,
   type Seconds,
 } from '../../values/time.ts'
+import { createTurns } from '../../values/turns.ts'
 import { massDeletionGapKey, type PendingParent } from '../core/mirror.ts'
 import { allTime, parsePendingRanges } from '../core/pagination/list-cursor.ts'
 import type { ChildObjectStream } from '../core/stream-kinds.ts'
@@ -183,7 +184,7 @@ async function handleChildFailure(
     return
   }
   const retryAt = run.now() + retryDelayMs(parent.attempts)
-  await run.mirror.recordChildFailure(stream, parent.parentId, describeFailure(failure), retryAt)
+  await run.mirror.recordChildFailure(stream, parent.parentId, error.message, retryAt)
 }
 
 /** A 404 of its children may mean so; a request for the parent confirms it. */
@@ -192,13 +193,12 @@ async function isParentDeleted(
   stream: ChildStreamName,
   parentId: string,
 ): Promise<boolean> {
-  const parent = listStreams[streamSpecs[stream].parent]
-  try {
-    await run.get(parent.name, parent.rowPath(run.projectId, parentId), {}, 'fresh')
-    return false
-  } catch (error) {
-    return isNotFound(error)
-  }
+  return getParent(run, stream, parentId).then(() => false, isNotFound)
+}
+
+function getParent(run: SyncRun, stream: ChildStreamName, parentId: string) {
+  const { name, rowPath } = listStreams[streamSpecs[stream].parent]
+  return run.get(name, rowPath(run.projectId, parentId), {}, 'fresh')
 }
 
 /** Half a minute at first, doubled with each attempt, at most a day. */
@@ -207,12 +207,14 @@ function retryDelayMs(attempts: number): Ms {
 }
 
 export function childObjectReader(run: SyncRun, stream: ChildObjectStream): ChildReader {
-  const isAbsent = serialize((parent) => confirmAbsent(run, stream.name, parent))
+  // One after the other: what the first shows saves the requests of the others.
+  const inTurn = createTurns()
   return async (parent, priority) => {
+    const isAbsent = () => inTurn(() => confirmAbsent(run, stream.name, parent.parentId))
     const response = await run
       .get(stream.name, stream.path(parent.parentId), {}, priority)
       .catch(async (error) => {
-        if (isNotFound(error) && (await isAbsent(parent.parentId))) return null
+        if (isNotFound(error) && (await isAbsent())) return null
         throw error
       })
     const item = asJsonObject(response?.data ?? null) as Kept<JsonObject> | null
@@ -244,18 +246,6 @@ function ageOf(
   return now - (calledAt !== null && calledAt <= now ? calledAt : (parseTime(cursor) ?? now))
 }
 
-/** One check after the other: the first result saves the requests of the others. */
-function serialize(
-  check: (parent: string) => Promise<boolean>,
-): (parent: string) => Promise<boolean> {
-  let previous: Promise<unknown> = Promise.resolve()
-  return (parent) => {
-    const result = previous.then(() => check(parent))
-    previous = result.catch(() => {})
-    return result
-  }
-}
-
 /**
  * Whether a 404 means that the parent has no such object: only if the parent itself exists. Checked
  * once for all parents.
@@ -267,18 +257,12 @@ async function confirmAbsent(
 ): Promise<boolean> {
   const name = `${stream}.none`
   if (run.behaviours.has(name)) return true
-  try {
-    const { name: list, rowPath } = listStreams[streamSpecs[stream].parent]
-    const { requestId } = await run.get(list, rowPath(run.projectId, parent), {}, 'fresh')
-    const evidence =
-      `${parent} exists and its ${stream} were answered 404, request ` +
-      `${requestId ?? 'without id'}`
-    await commitWithoutRows(run, stream, {
-      observations: [{ name, value: 'answered 404', evidence }],
-    })
-    return true
-  } catch (error) {
-    if (isNotFound(error)) return false
-    throw error
-  }
+  const response = await nullIfNotFound(getParent(run, stream, parent))
+  if (response === null) return false
+  const id = response.requestId ?? 'without id'
+  const evidence = `${parent} exists and its ${stream} were answered 404, request ${id}`
+  await commitWithoutRows(run, stream, {
+    observations: [{ name, value: 'answered 404', evidence }],
+  })
+  return true
 }

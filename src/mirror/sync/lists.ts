@@ -51,10 +51,9 @@ export const refusedListGapKey = 'refused'
 
 export async function syncList(run: SyncRun, stream: ListStream): Promise<void> {
   await readListStream(run, stream)
-  const isOpen = (await run.mirror.listOpenGaps(stream.name)).some(
-    ({ dedupKey }) => dedupKey === refusedListGapKey,
-  )
-  if (isOpen) await commitWithoutRows(run, stream.name, { resolvedGapKeys: [refusedListGapKey] })
+  const gaps = await run.mirror.listOpenGaps(stream.name)
+  if (gaps.some(({ dedupKey }) => dedupKey === refusedListGapKey))
+    await commitWithoutRows(run, stream.name, { resolvedGapKeys: [refusedListGapKey] })
 }
 
 async function readListStream(run: SyncRun, stream: ListStream): Promise<void> {

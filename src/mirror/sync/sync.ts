@@ -36,16 +36,11 @@ import {
   startRun,
 } from './run.ts'
 
-export type SyncResult = {
-  readonly outcome: SyncOutcome
-  readonly reports: readonly StreamReport[]
-  readonly notices: readonly string[]
-  /** What stopped the whole run: a denied key, or an address that does not serve this API. */
-  readonly fatalFailure: ApiFailure | null
-}
-
-/** Syncs once, or stops after the current pages. Throws only bugs, no ApiError. */
-export async function runSync(deps: SyncDeps): Promise<SyncResult> {
+/**
+ * Syncs once, or stops after the current pages. `fatalFailure`: what stopped the whole run: a
+ * denied key, or an address that does not serve this API. Throws only bugs, no ApiError.
+ */
+export async function runSync(deps: SyncDeps) {
   const fatalAbort = new AbortController()
   const signal = AbortSignal.any([deps.signal, fatalAbort.signal])
   const run = await startRun({ ...deps, signal })
@@ -78,7 +73,8 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
   // A blocked stream has not been read, so its read status stays as it is.
   const startedReports = reports.filter(({ stream }) => run.earlyEnds.get(stream) !== 'blocked')
   await run.mirror.finishRun(run.id, outcome, startedReports, run.now())
-  return { outcome, reports, notices: [...run.notices], fatalFailure }
+  const notices: readonly string[] = [...run.notices]
+  return { outcome, reports, notices, fatalFailure: fatalFailure as ApiFailure | null }
 }
 
 /** After all lists: only then is it known whether `hasMore` is set on every last page. */

@@ -3,8 +3,8 @@ import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
 import { streamSpecs } from '../../../schema/stream-specs.ts'
 import {
   ApiError,
-  isNotFound,
   missingScope,
+  nullIfNotFound,
   unreadableRowReason,
 } from '../../service/core/api-failure.ts'
 import { pathSegmentProblem } from '../../service/core/path-segment.ts'
@@ -245,11 +245,4 @@ async function expectedWindows({
   return localDaysBetween(from, present, timeZone).map(
     (day) => `${rfc3339(day.from)}/${rfc3339(day.to)}`,
   )
-}
-
-function nullIfNotFound<T>(response: Promise<T>): Promise<T | null> {
-  return response.catch((error) => {
-    if (isNotFound(error)) return null
-    throw error
-  })
 }

@@ -138,6 +138,13 @@ export function isNotFound(error: unknown): boolean {
   return (status === 404 || status === 410) && code !== `http_${status}`
 }
 
+export function nullIfNotFound<T>(response: Promise<T>): Promise<T | null> {
+  return response.catch((error) => {
+    if (isNotFound(error)) return null
+    throw error
+  })
+}
+
 /** Why a row that may exist cannot be read (its id, its size, a refusal); else null. */
 export function unreadableRowReason(error: unknown): string | null {
   const refused = failureOfKind(error, 'refused')

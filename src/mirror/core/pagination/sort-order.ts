@@ -64,18 +64,10 @@ export function inferOrder(
   return { order: null, fit: 'unordered' }
 }
 
-type FieldTrend = {
-  readonly name: string
-  readonly ascending: boolean
-  readonly descending: boolean
-}
+type FieldTrend = NonNullable<ReturnType<typeof toFieldTrend>>
 
 /** Undefined if rows between others lack it, or are outside the requested bounds. */
-function toFieldTrend(
-  name: string,
-  rows: readonly RowTimes[],
-  bounds: TimeBounds,
-): FieldTrend | undefined {
+function toFieldTrend(name: string, rows: readonly RowTimes[], bounds: TimeBounds) {
   const tolerance = Math.floor(rows.length / 50)
   const times = timesOf(rows, name)
   // Rows without the time come before or after all others, or it orders nothing.
@@ -104,10 +96,7 @@ export function sortTimesOf(row: RowTimes, order: SortOrder | null): EpochSecond
   return order === null ? [...row.values()] : order.fields.flatMap((field) => row.get(field) ?? [])
 }
 
-export function countSteps(times: readonly EpochSeconds[]): {
-  readonly rises: number
-  readonly falls: number
-} {
+export function countSteps(times: readonly EpochSeconds[]) {
   let rises = 0
   let falls = 0
   let before = times[0]
