@@ -234,6 +234,10 @@ export type Difference = {
 /** A difference, and a hash of the row that is stored here; null = none is. */
 export type SeenDifference = Difference & { readonly storedHash: string | null }
 
+export function withoutHash({ storedHash: _, ...difference }: SeenDifference): Difference {
+  return difference
+}
+
 /**
  * Differences that were there before a sync and are after it, while the mirror still stores the
  * same row: the sync read the service later than the first comparison, and did not bring what that

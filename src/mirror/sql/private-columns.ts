@@ -182,10 +182,11 @@ function withKey(stream: Stream, key: RowKey, row: ParsedRow): ParsedRow {
 }
 
 /** What only the table knows of a rollup. */
-async function readDay({ db, project }: ProjectDb, [from = '', to = '']: RowKey) {
+async function readDay({ db, kind, project }: ProjectDb, key: RowKey) {
+  const isDay = hasKey(kind, 'analytics_rollups', streamTables.analytics.key, key)
   const { rows } = await sql<EncodedRow>`
     select window_from, window_to, day, time_zone from analytics_rollups
-    where project_id = ${project} and window_from = ${from} and window_to = ${to}`.execute(db)
+    where project_id = ${project} and ${isDay}`.execute(db)
   return rows[0]
 }
 
@@ -209,28 +210,31 @@ async function updateRow(
  * the hash of the rest. Two that differed in nothing else are numbered.
  */
 async function renameEntry(
-  { db, project, typed }: ProjectDb,
-  [visitor = '', hash = '', ordinal = '0']: RowKey,
+  { db, kind, project }: ProjectDb,
+  key: RowKey,
   renamed: string,
 ): Promise<void> {
+  const [visitor, hash] = key
   if (renamed === hash) return
   await sql`update visitor_activity set entry_hash = ${renamed}, ordinal = (
       select coalesce(max(ordinal) + 1, 0) from visitor_activity
       where project_id = ${project} and visitor_id = ${visitor} and entry_hash = ${renamed})
-    where project_id = ${project} and visitor_id = ${visitor} and entry_hash = ${hash}
-      and ordinal = ${typed('integer', Number(ordinal))}`.execute(db)
+    where project_id = ${project} and ${hasKey(kind, 'visitor_activity', entryKey, key)}`.execute(
+    db,
+  )
 }
+
+const { key: entryKey } = streamTables.visitor_activity
 
 /** An entry without an id that is read again comes back under another hash: this copy is no row. */
 async function replaceEntry(
   { db, kind, project, typed }: ProjectDb,
-  [visitor = '', hash = '', ordinal = '0']: RowKey,
+  key: RowKey,
   raw: string,
   since: EpochMs,
 ): Promise<void> {
-  if (contentHash(parseJson(decodeJson(kind, raw))) !== hash) return
+  if (contentHash(parseJson(decodeJson(kind, raw))) !== key[1]) return
   await sql`update visitor_activity set deleted_at = ${typed('time', toTimestamp(since))}
-    where project_id = ${project} and visitor_id = ${visitor} and entry_hash = ${hash}
-      and ordinal = ${typed('integer', Number(ordinal))} and asked_at < ${typed('integer', since)}
-      and deleted_at is null`.execute(db)
+    where project_id = ${project} and ${hasKey(kind, 'visitor_activity', entryKey, key)}
+      and asked_at < ${typed('integer', since)} and deleted_at is null`.execute(db)
 }

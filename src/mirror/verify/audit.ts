@@ -22,6 +22,7 @@ import {
   confirmedDifferences,
   createSample,
   type SeenDifference,
+  withoutHash,
 } from '../core/audit.ts'
 import { isMassDeletion, type MirrorCommit } from '../core/mirror.ts'
 import type { AuditStore } from '../sql/audits.ts'
@@ -113,8 +114,7 @@ export async function runAudit(deps: AuditDeps, stream: AuditedStream) {
   }
   const audit = { stream, startedAt: toTimestamp(startedAt), ...counts }
   const result = await deps.store.add(audit, seen, endedAt)
-  const differences = seen.map(({ storedHash: _, ...difference }) => difference)
-  return { result, differences, notices }
+  return { result, differences: seen.map(withoutHash), notices }
 }
 
 /** `population`: how many rows could have been drawn. */

@@ -16,7 +16,7 @@ import { allStreams, listStreams } from '../core/streams.ts'
 import { childKeyOf } from '../sql/encode-rows.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { type CompareColumnsDeps, wrongColumns } from './compare-columns.ts'
-import { findDifference } from './comparison.ts'
+import { findChildDifferences, findDifference } from './comparison.ts'
 import { type ReadDeps, readServedChildren, readStoredChildren } from './read-rows.ts'
 
 /** Children of streams that are not among `streams` are not compared. */
@@ -86,19 +86,14 @@ export async function compareParent(
     profile: decodeProfile(child.list(deps.projectId, id), behaviours),
     isHasMoreReliableIfEmpty: !isHasMoreKnownUnreliable(behaviours),
   })
-  const { incomplete } = there
-  const wrongChildren = await wrongColumnsByKey(deps, child, id)
-  const rows: MirrorRow[] = []
-  for (const [key, childRow] of there.rows) {
-    const raw = here.get(key)
-    const ofChild = findDifference(child.name, key, raw, stringifyJson(childRow.item))
-    const found = seenDifferences(ofChild ?? wrongChildren.get(key) ?? null, raw)
-    if (found.length > 0) rows.push(childRow)
-    differences.push(...found)
-  }
-  // If the service did not list all of them, the others may still exist.
-  const missing = incomplete === null ? [...here].filter(([key]) => !there.rows.has(key)) : []
-  if (rows.length > 0 || missing.length > 0) {
+  const found = new Map(
+    findChildDifferences(child.name, here, there).map((difference) => [difference.key, difference]),
+  )
+  for (const [key, difference] of await wrongColumnsByKey(deps, child, id))
+    if (there.rows.has(key) && !found.has(key)) found.set(key, difference)
+  const rows = [...found.keys()].flatMap((key) => there.rows.get(key) ?? [])
+  const missing = found.size - rows.length
+  if (found.size > 0) {
     const correction = correctionOf(child.name, rows, childrenRequestedAt)
     const keys = new Set(
       [...there.rows.values()].map((childRow) => childKeyOf(child.name, childRow)),
@@ -113,13 +108,11 @@ export async function compareParent(
       isSecond: true,
       isConfirmed: false,
     }
-    corrections.push(missing.length === 0 ? correction : { ...correction, listed })
+    corrections.push(missing === 0 ? correction : { ...correction, listed })
   }
-  for (const [key, raw] of missing)
-    differences.push(
-      ...seenDifferences({ stream: child.name, key, kind: 'gone there', fields: [] }, raw),
-    )
-  const children = { compared: there.rows.size + missing.length, incomplete }
+  for (const [key, difference] of found)
+    differences.push(...seenDifferences(difference, here.get(key)))
+  const children = { compared: there.rows.size + missing, incomplete: there.incomplete }
   return { kind: 'compared', differences, corrections, children }
 }
 

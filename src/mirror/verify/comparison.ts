@@ -1,10 +1,11 @@
 /** Counts and lists the differences between the mirror and the service. */
 import { isDeepStrictEqual } from 'node:util'
 import type { StreamName } from '../../../schema/stream-specs.ts'
-import { asJsonObject, parseJson } from '../../values/json.ts'
+import { asJsonObject, parseJson, stringifyJson } from '../../values/json.ts'
 import type { Difference } from '../core/audit.ts'
 import type { MirrorGet } from '../core/mirror-get.ts'
 import type { SyncProgress } from '../core/reports.ts'
+import type { readServedChildren } from './read-rows.ts'
 
 export type RowComparison = ReturnType<typeof createComparison>
 
@@ -48,31 +49,14 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
         return get(...request)
       }
     },
-    /** `here` undefined: it is not mirrored. */
-    row: (
-      stream: StreamName,
-      key: string,
-      here: string | undefined,
-      there: string,
-      of?: 'both',
-    ) => {
-      count(stream).compared += 1
-      const found = findDifference(stream, key, here, there, of)
-      if (found !== null) recordDifference(found)
-    },
     /** Not every row of the service could be read. */
     incomplete: (stream: StreamName, why: string) => {
       count(stream).incomplete ??= why
     },
-    /** Rows that were compared elsewhere. */
-    add: (stream: StreamName, compared: number, found: readonly Difference[]) => {
+    add: (stream: StreamName, compared: number, found: readonly (Difference | null)[]) => {
       count(stream).compared += compared
-      for (const { key, kind, fields } of found) recordDifference({ stream, key, kind, fields })
-      reportProgress(stream, 'running')
+      for (const difference of found) if (difference !== null) recordDifference(difference)
     },
-    difference: recordDifference,
-    gone: (stream: StreamName, key: string) =>
-      recordDifference({ stream, key, kind: 'gone there', fields: [] }),
     close: (stream: StreamName) => reportProgress(stream, 'done'),
     skip: (stream: StreamName, scope: string) => {
       count(stream).skipped = scope
@@ -94,11 +78,28 @@ export function findDifference(
   key: string,
   here: string | undefined,
   there: string,
-  of?: 'both',
+  of: 'any' | 'both' = 'any',
 ): Difference | null {
   if (here === undefined) return { stream, key, kind: 'missing here', fields: [] }
   const fields = differingFields(here, there, of)
   return fields.length === 0 ? null : { stream, key, kind: 'different', fields }
+}
+
+export function goneThere(stream: StreamName, key: string): Difference {
+  return { stream, key, kind: 'gone there', fields: [] }
+}
+
+/** Of the children of a parent. If the service did not list all of them, others may still exist. */
+export function findChildDifferences(
+  stream: StreamName,
+  here: ReadonlyMap<string, string>,
+  { rows, incomplete }: Awaited<ReturnType<typeof readServedChildren>>,
+): Difference[] {
+  const found = [...rows].flatMap(
+    ([key, row]) => findDifference(stream, key, here.get(key), stringifyJson(row.item)) ?? [],
+  )
+  const missing = incomplete === null ? [...here.keys()].filter((key) => !rows.has(key)) : []
+  return [...found, ...missing.map((key) => goneThere(stream, key))]
 }
 
 /**

@@ -2,7 +2,7 @@
 import { missingScope, throwIfAborted } from '../../service/core/api-failure.ts'
 import { presentTime } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
-import { type AuditedStream, auditedStreams } from '../core/audit.ts'
+import { type AuditedStream, auditedStreams, withoutHash } from '../core/audit.ts'
 import { clockOffsetCursor } from '../core/mirror.ts'
 import { allStreams, listStreams } from '../core/streams.ts'
 import type { Mirror } from '../sql/mirror.ts'
@@ -10,7 +10,12 @@ import { mapConcurrently } from '../sync/concurrency.ts'
 import { drawSample, type SampleOptions } from './audit.ts'
 import { wrongColumns } from './compare-columns.ts'
 import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
-import { type ComparisonOptions, createComparison, type RowComparison } from './comparison.ts'
+import {
+  type ComparisonOptions,
+  createComparison,
+  goneThere,
+  type RowComparison,
+} from './comparison.ts'
 import { neverRead, runVerify, unreadableText, type VerifyDeps } from './verify.ts'
 
 type VerifyMirrorDeps = Omit<
@@ -35,7 +40,8 @@ export async function verifyMirror({ sampleSize, ...deps }: VerifyMirrorDeps) {
   )
   for (const stream of allStreams)
     if (deps.streams.has(stream.name))
-      for await (const difference of wrongColumns(deps, stream)) comparison.difference(difference)
+      for await (const difference of wrongColumns(deps, stream))
+        comparison.add(stream.name, 0, [difference])
   return comparison.result()
 }
 
@@ -86,13 +92,10 @@ async function compareSample(
     throwIfAborted(deps.signal)
     const found = await compareParent(deps, stream, id)
     if (found.kind === 'unreadable') return comparison.incomplete(stream, unreadableText(id))
-    if (found.kind === 'gone')
-      return comparison.add(stream, 1, [{ stream, key: id, kind: 'gone there', fields: [] }])
-    const of = (name: string) =>
-      found.differences.filter((difference) => difference.stream === name)
-    comparison.add(stream, 1, of(stream))
+    if (found.kind === 'gone') return comparison.add(stream, 1, [goneThere(stream, id)])
+    comparison.add(stream, 1, found.differences.map(withoutHash))
     if (child === null || found.children === null) return
-    comparison.add(child.name, found.children.compared, of(child.name))
+    comparison.add(child.name, found.children.compared, [])
     if (found.children.incomplete !== null)
       comparison.incomplete(child.name, found.children.incomplete)
   })

@@ -22,7 +22,14 @@ import { allStreams } from '../core/streams.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { mapInOrder } from '../sync/concurrency.ts'
 import { fetchDay, unreadableDayReason } from '../sync/rollup-days.ts'
-import { type ComparisonOptions, createComparison, type RowComparison } from './comparison.ts'
+import {
+  type ComparisonOptions,
+  createComparison,
+  findChildDifferences,
+  findDifference,
+  goneThere,
+  type RowComparison,
+} from './comparison.ts'
 import {
   type ReadDeps,
   readServedChildren,
@@ -114,10 +121,9 @@ async function compareList(deps: Verification, stream: ListStream): Promise<void
     const rows = kept.map((row) => [String(row.columns.id), stringifyJson(row.item)] as const)
     const fresh = new Map(rows.filter(([id]) => !seen.has(id)))
     const here = await deps.mirror.readRawById(stream.name, [...fresh.keys()])
-    for (const [id, raw] of fresh) {
-      seen.add(id)
-      deps.comparison.row(stream.name, id, here.get(id), raw)
-    }
+    for (const id of fresh.keys()) seen.add(id)
+    const found = [...fresh].map(([id, raw]) => findDifference(stream.name, id, here.get(id), raw))
+    deps.comparison.add(stream.name, fresh.size, found)
   }
   for await (const { key, raw } of readStoredRows(deps, stream.name)) {
     const id = key.join('/')
@@ -151,11 +157,12 @@ async function compareUnlisted(
     if (why === null) throw error
     return { why }
   })
-  if (response === null) return deps.comparison.gone(stream.name, id)
+  if (response === null) return deps.comparison.add(stream.name, 0, [goneThere(stream.name, id)])
   if ('why' in response) return deps.comparison.incomplete(stream.name, response.why)
   const [there] = stream.parseRows([response.data], deps.projectId).rows
-  if (there === undefined) deps.comparison.incomplete(stream.name, unreadableText(id))
-  else deps.comparison.row(stream.name, id, raw, stringifyJson(there.item), 'both')
+  if (there === undefined) return deps.comparison.incomplete(stream.name, unreadableText(id))
+  const found = findDifference(stream.name, id, raw, stringifyJson(there.item), 'both')
+  deps.comparison.add(stream.name, 1, [found])
 }
 
 /** The service answered something that is not a row. */
@@ -195,16 +202,12 @@ function compareChildLists(deps: Verification, stream: ChildListStream): Promise
   const { comparison } = deps
   return compareEach(deps, stream, readParents(deps, stream), async (parent) => {
     const noRows = { rows: new Map<string, MirrorRow>(), incomplete: null }
-    const { rows, incomplete } =
-      (await nullIfNotFound(readServedChildren(deps, stream, parent))) ?? noRows
+    const there = (await nullIfNotFound(readServedChildren(deps, stream, parent))) ?? noRows
     const here = await readStoredChildren(deps, stream, parent)
     return () => {
-      if (incomplete !== null) comparison.incomplete(stream.name, incomplete)
-      for (const [key, row] of rows)
-        comparison.row(stream.name, key, here.get(key), stringifyJson(row.item))
-      // If the service did not list all of them, the others may still exist.
-      if (incomplete === null)
-        for (const key of here.keys()) if (!rows.has(key)) comparison.gone(stream.name, key)
+      if (there.incomplete !== null) comparison.incomplete(stream.name, there.incomplete)
+      const found = findChildDifferences(stream.name, here, there)
+      comparison.add(stream.name, there.rows.size, found)
     }
   })
 }
@@ -216,7 +219,8 @@ function compareChildObjects(deps: Verification, stream: ChildObjectStream): Pro
     )
     const there = stringifyJson(response === null ? {} : asJsonObject(response.data))
     const here = (await deps.mirror.readRawById(stream.name, [parent])).get(parent)
-    return () => deps.comparison.row(stream.name, parent, here, there)
+    const found = findDifference(stream.name, parent, here, there)
+    return () => deps.comparison.add(stream.name, 1, [found])
   })
 }
 
@@ -228,7 +232,8 @@ async function compareDays(deps: Verification, stream: DailyStream): Promise<voi
   const compareDay = async (window: string) => {
     const [from = 0, to = 0] = window.split('/').map((time) => parseTime(time))
     const { data } = await fetchDay(deps, stream, { from, to }, 'reconcile', deps.present)
-    return () => deps.comparison.row(stream.name, window, stored.get(window), stringifyJson(data))
+    const found = findDifference(stream.name, window, stored.get(window), stringifyJson(data))
+    return () => deps.comparison.add(stream.name, 1, [found])
   }
   await compareEach(deps, stream, windows, compareDay, unreadableDayReason)
 }

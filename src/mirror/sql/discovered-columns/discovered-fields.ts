@@ -156,45 +156,25 @@ async function addOrWidenColumns(
     const column = field?.column ?? null
     const formerColumns = field?.formerColumns ?? []
     const newType = await typeForAll(trx, table, field, type)
-    if (
-      column === null &&
-      schema === 'discover' &&
-      known.columns.length + added.length < maxColumns
-    ) {
+    const isNarrow = column === null || newType !== field?.type
+    const isFull = known.columns.length + added.length >= maxColumns
+    const record = { path, column, type: newType, neededType: null, formerColumns }
+    if (schema === 'freeze' || !isNarrow || (column === null && isFull)) {
+      const neededType = schema === 'freeze' && isNarrow ? newType : null
+      const type = field?.type ?? newType
+      records.push({ ...record, type, neededType, needsBackfill: false })
+    } else if (field === undefined || column === null) {
       const name = columnName(path, taken)
       added.push({ column: name, type: newType })
-      records.push({
-        path,
-        column: name,
-        type: newType,
-        neededType: null,
-        formerColumns,
-        needsBackfill: true,
-      })
       taken.add(name)
-    } else if (
-      field !== undefined &&
-      column !== null &&
-      newType !== field.type &&
-      schema === 'discover'
-    ) {
-      const widening = { table, column, from: field.type, to: newType, taken, showColumns }
-      const widenedColumn = await widenColumn(trx, kind, widening)
-      const kept = widenedColumn === column ? [] : [{ name: column, type: field.type }]
-      records.push({
-        path,
-        column: widenedColumn,
-        type: newType,
-        neededType: null,
-        formerColumns: [...formerColumns, ...kept],
-        needsBackfill: true,
-      })
-      taken.add(widenedColumn)
+      records.push({ ...record, column: name, needsBackfill: true })
     } else {
-      const fits = schema === 'discover' || (column !== null && newType === field?.type)
-      const neededType = fits ? null : newType
-      const held = field?.type ?? newType
-      records.push({ path, column, type: held, neededType, formerColumns, needsBackfill: false })
+      const widening = { table, column, from: field.type, to: newType, taken, showColumns }
+      const widened = await widenColumn(trx, kind, widening)
+      taken.add(widened)
+      const kept = widened === column ? [] : [{ name: column, type: field.type }]
+      const former = [...formerColumns, ...kept]
+      records.push({ ...record, column: widened, formerColumns: former, needsBackfill: true })
     }
   }
   // Rows stored before a column existed may have the field.
