@@ -14,7 +14,7 @@ import {
   untimedGap,
 } from '../core/mirror.ts'
 import { closeGaps, openGap, unlistedGapKey, unreadGapKey } from './gaps.ts'
-import { requestReread } from './pending-children.ts'
+import { ofParent, requestReread } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 import { settleUnlistedRows } from './unlisted-rows.ts'
 
@@ -78,7 +78,7 @@ async function recordChildRead(
   hasChanges: boolean,
 ) {
   const { stream, parentId, requestedVersion, dueAt, cursor, completeness } = read
-  const { db, project, typed } = trx
+  const { db, typed } = trx
   const version = typed('integer', requestedVersion)
   await sql`
     update sync_children set
@@ -90,7 +90,7 @@ async function recordChildRead(
       full_read_at = coalesce(${typed('integer', completeness === 'unchanged' ? null : now)},
       full_read_at),
       listed_rows = coalesce(${typed('integer', read.listedRows ?? null)}, listed_rows)
-    where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
+    where ${ofParent(trx, stream, parentId)}`.execute(db)
   const listed = completeness === 'complete' ? [unlistedGapKey(parentId)] : []
   await closeGaps(trx, stream, [unreadGapKey(parentId), ...listed])
   if (marksFactsOfParent(read))

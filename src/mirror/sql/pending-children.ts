@@ -56,16 +56,20 @@ export async function markChildrenPending(
     ${inList(kind, ids)}`.execute(db)
 }
 
+/** A condition: the row of one parent. */
+export const ofParent = ({ project }: ProjectDb, stream: StreamName, parentId: string) =>
+  sql`project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`
+
 /** All of the list is to be read again, now. */
 export async function requestReread(
-  { db, project, typed }: ProjectDb,
+  trx: ProjectDb,
   stream: StreamName,
   parentId: string,
   now: EpochMs,
 ): Promise<void> {
   await sql`
-    update sync_children set due_at = ${typed('integer', now)}, reread_whole = 1
-    where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
+    update sync_children set due_at = ${trx.typed('integer', now)}, reread_whole = 1
+    where ${ofParent(trx, stream, parentId)}`.execute(trx.db)
 }
 
 /**
@@ -173,14 +177,14 @@ export async function readPendingParents(
   limit: number,
 ) {
   const { parent } = streamSpecs[stream]
-  const ofParent = (column: string | null) =>
+  const parentColumn = (column: string | null) =>
     column === null
       ? sql`null`
       : sql`(select ${sql.ref(column)} from ${sql.table(streamSpecs[parent].table)} as parent
           where parent.project_id = sync_children.project_id and parent.id =
           sync_children.parent_id)`
-  const lastActiveAt = ofParent(await timeColumnOf(context, parent))
-  const beganAt = ofParent(streamSpecs[parent].startColumn)
+  const lastActiveAt = parentColumn(await timeColumnOf(context, parent))
+  const beganAt = parentColumn(streamSpecs[parent].startColumn)
   type Row = Omit<PendingParent, 'parentLastActiveAt' | 'parentBeganAt' | 'rereadWhole'>
   const pending: PendingParent[] = []
   for (const [i, isPending] of pendingSql(now).entries()) {
@@ -300,9 +304,7 @@ export async function recordChildFailure(
 ): Promise<void> {
   await sql`
     update sync_children set attempts = attempts + 1, due_at = ${dueAt}, error = ${why}
-    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(
-    trx.db,
-  )
+    where ${ofParent(trx, stream, parentId)}`.execute(trx.db)
   await openGap(trx, untimedGap(stream, why, unreadGapKey(parentId)))
 }
 
@@ -312,10 +314,6 @@ export async function removePendingChildren(
   stream: ChildStreamName,
   parentId: string,
 ): Promise<void> {
-  await sql`
-    delete from sync_children
-    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(
-    trx.db,
-  )
+  await sql`delete from sync_children where ${ofParent(trx, stream, parentId)}`.execute(trx.db)
   await closeGaps(trx, stream, [unlistedGapKey(parentId), unreadGapKey(parentId)])
 }

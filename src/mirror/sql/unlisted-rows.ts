@@ -15,6 +15,7 @@ import { type ListedRows, massDeletionGapKey, type UnlistedOutcome } from '../co
 import { findUnlistedRows, type StoredChild } from '../core/unlisted-rows.ts'
 import { recordConfirmedDeletions, takeBackIfTooMany } from './deletion.ts'
 import { readGapReason } from './gaps.ts'
+import { ofParent } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 import { hasKey } from './reader.ts'
 import { streamTables } from './stream-tables.ts'
@@ -75,10 +76,9 @@ async function readStored(trx: ProjectDb, stream: ChildListName, { parentId, sin
 }
 
 /** The rows that the last reading of the whole list did not show, since the first such reading. */
-async function readAbsences({ db, project }: ProjectDb, stream: ChildListName, parentId: string) {
+async function readAbsences(trx: ProjectDb, stream: ChildListName, parentId: string) {
   const { rows } = await sql<{ unlisted: string | null }>`
-    select unlisted from sync_children
-    where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
+    select unlisted from sync_children where ${ofParent(trx, stream, parentId)}`.execute(trx.db)
   const text = rows[0]?.unlisted ?? null
   return text === null
     ? null
@@ -86,7 +86,7 @@ async function readAbsences({ db, project }: ProjectDb, stream: ChildListName, p
 }
 
 async function writeAbsences(
-  { db, project, typed }: ProjectDb,
+  trx: ProjectDb,
   stream: ChildListName,
   parentId: string,
   keys: readonly string[],
@@ -94,8 +94,8 @@ async function writeAbsences(
 ): Promise<void> {
   const text = keys.length === 0 ? null : JSON.stringify({ at, keys })
   await sql`
-    update sync_children set unlisted = ${typed('text', text)}
-    where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
+    update sync_children set unlisted = ${trx.typed('text', text)}
+    where ${ofParent(trx, stream, parentId)}`.execute(trx.db)
 }
 
 /** A list that was read since then has more rows than this one, so it is not cut at its length. */

@@ -26,14 +26,9 @@ const concurrency = 8
 /** How many conversations a run rechecks; the others stay marked for the next one. */
 const maxRechecks = 400
 
-export type RereadDeps = Pick<
-  SyncRun,
-  'projectId' | 'mode' | 'get' | 'mirror' | 'stats' | 'notices' | 'now' | 'signal'
->
-
 /** After a 404. False: a fault is likelier than so many deletions; a gap and a notice say so. */
 export async function markRowDeleted(
-  run: RereadDeps,
+  run: SyncRun,
   stream: ListStreamName,
   id: string,
 ): Promise<boolean> {
@@ -115,14 +110,14 @@ export async function recheckRows(run: SyncRun, stream: ListStream): Promise<voi
   await run.mirror.clearRecheck(ids)
 }
 
-async function hasUnreadable({ mirror }: RereadDeps, name: ListStreamName): Promise<boolean> {
+async function hasUnreadable({ mirror }: SyncRun, name: ListStreamName): Promise<boolean> {
   const gaps = await mirror.listOpenGaps(name)
   return gaps.some(({ reason }) => reason === gapReasons.unreadable)
 }
 
 /** Stores the rows that exist, and marks the others. Null: unreadable or deleted. */
 export function rereadByIds(
-  run: RereadDeps,
+  run: SyncRun,
   stream: ListStream,
   ids: readonly string[],
   priority: Priority,

@@ -28,13 +28,9 @@ import { isMassDeletion, type MirrorCommit } from '../core/mirror.ts'
 import type { AuditStore } from '../sql/audits.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { mapConcurrently } from '../sync/concurrency.ts'
-import {
-  auditedChild,
-  type CompareDeps,
-  compareParent,
-  type ParentResult,
-} from './compare-parent.ts'
+import { auditedChild, compareParent, type ParentResult } from './compare-parent.ts'
 import { learnListedFields } from './learn-listed-fields.ts'
+import type { CompareDeps } from './read-rows.ts'
 
 /** `sampleSize`: how many rows are drawn at most. */
 export type SampleOptions = {

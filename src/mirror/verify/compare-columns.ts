@@ -5,17 +5,13 @@ import type { RowKey } from '../core/mirror.ts'
 import { parseStored } from '../core/parse-stored.ts'
 import type { Stream } from '../core/stream-kinds.ts'
 import type { Mirror } from '../sql/mirror.ts'
-
-export type CompareColumnsDeps = {
-  readonly mirror: Pick<Mirror, 'findWrongColumns'>
-  readonly signal: AbortSignal
-}
+import type { CompareDeps } from './read-rows.ts'
 
 const rowsAtOnce = 500
 
 /** Of all rows of the stream, or of those whose key begins with `firstKey`. */
 export async function* wrongColumns(
-  { mirror, signal }: CompareColumnsDeps,
+  { mirror, signal }: Pick<CompareDeps, 'mirror' | 'signal'>,
   stream: Stream,
   firstKey: string | null = null,
 ): AsyncGenerator<Difference> {

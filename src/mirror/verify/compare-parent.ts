@@ -14,17 +14,9 @@ import { decodeProfile, isHasMoreKnownUnreliable } from '../core/pagination/pagi
 import type { ChildListStream, Stream } from '../core/stream-kinds.ts'
 import { allStreams, listStreams } from '../core/streams.ts'
 import { childKeyOf } from '../sql/encode-rows.ts'
-import type { Mirror } from '../sql/mirror.ts'
-import { type CompareColumnsDeps, wrongColumns } from './compare-columns.ts'
+import { wrongColumns } from './compare-columns.ts'
 import { findChildDifferences, findDifference } from './comparison.ts'
-import { type ReadDeps, readServedChildren, readStoredChildren } from './read-rows.ts'
-
-/** Children of streams that are not among `streams` are not compared. */
-export type CompareDeps = ReadDeps &
-  CompareColumnsDeps & {
-    readonly mirror: Pick<Mirror, 'readBehaviours'>
-    readonly now: () => EpochMs
-  }
+import { type CompareDeps, readServedChildren, readStoredChildren } from './read-rows.ts'
 
 /** The stream whose rows belong to the rows of an audited one, if the project mirrors it. */
 export function auditedChild(
@@ -58,7 +50,8 @@ export type ParentResult =
 /**
  * Compares with what is stored before the requests are sent: a later copy that a sync stores
  * meanwhile is a difference that the second comparison does not find. `gone`: 404 for a row that is
- * not marked as deleted. `unreadable`: no row of this project. Throws ApiError.
+ * not marked as deleted. `unreadable`: no row of this project. Children are compared if their stream
+ * is among `streams`. Throws ApiError.
  */
 export async function compareParent(
   deps: CompareDeps,

@@ -12,13 +12,9 @@ import {
 import { stringifyJson } from '../../values/json.ts'
 import type { AuditedStream } from '../core/audit.ts'
 import { listStreams } from '../core/streams.ts'
-import type { AuditStore } from '../sql/audits.ts'
-import type { Mirror } from '../sql/mirror.ts'
-import { type CompareDeps, storedHashOf } from './compare-parent.ts'
+import type { AuditDeps } from './audit.ts'
+import { storedHashOf } from './compare-parent.ts'
 import { differingFields } from './comparison.ts'
-
-type LearnDeps = CompareDeps &
-  Readonly<{ mirror: Pick<Mirror, 'commit'>; store: Pick<AuditStore, 'listDifferences'> }>
 
 /** So many rows have to show it. Those that are read again, of each kind. */
 const minRows = 3
@@ -29,7 +25,7 @@ const maxDifferences = 200
 
 /** `sample`: rows that show whether what was learned before still holds. */
 export async function learnListedFields(
-  deps: LearnDeps,
+  deps: AuditDeps,
   stream: AuditedStream,
   sample: readonly string[],
 ) {
@@ -55,7 +51,7 @@ export async function learnListedFields(
 
 /** Ids of rows that an audit has corrected, and that are again what they were before. */
 async function readRestoredRows(
-  { store, mirror }: LearnDeps,
+  { store, mirror }: AuditDeps,
   stream: AuditedStream,
 ): Promise<readonly string[]> {
   const hashes = new Map<string, string | null>()
@@ -71,7 +67,7 @@ async function readRestoredRows(
 
 /** In how many of these rows each field differs from the mirror, of those that both show. */
 async function countDifferingFields(
-  deps: LearnDeps,
+  deps: AuditDeps,
   stream: AuditedStream,
   ids: readonly string[],
 ) {

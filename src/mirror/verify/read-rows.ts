@@ -6,6 +6,7 @@ import type { StreamName } from '../../../schema/stream-specs.ts'
 import { throwIfAborted } from '../../service/core/api-failure.ts'
 import { parseJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
+import type { EpochMs } from '../../values/time.ts'
 import type { RowKey } from '../core/mirror.ts'
 import type { MirrorGet } from '../core/mirror-get.ts'
 import { isLimited, isMirrored, type RangeSettings, streamRange } from '../core/mirrored-range.ts'
@@ -15,18 +16,20 @@ import type { Mirror } from '../sql/mirror.ts'
 import { streamTables } from '../sql/stream-tables.ts'
 import { readList } from '../sync/pages.ts'
 
-export type ReadDeps = RangeSettings & {
+/** What every comparison needs. */
+export type CompareDeps = RangeSettings & {
   readonly projectId: ProjectId
   /** The streams that the project mirrors, or that are to be compared. */
   readonly streams: ReadonlySet<StreamName>
   readonly get: MirrorGet
-  readonly mirror: Pick<Mirror, 'readRows' | 'readRawById'>
+  readonly mirror: Pick<Mirror, 'readRows' | 'readRawById' | 'readBehaviours' | 'findWrongColumns'>
+  readonly now: () => EpochMs
   readonly signal: AbortSignal
 }
 
 /** All mirrored rows of a stream, or of one of its parents, in key order. */
 export async function* readStoredRows(
-  { mirror, signal }: Pick<ReadDeps, 'mirror' | 'signal'>,
+  { mirror, signal }: Pick<CompareDeps, 'mirror' | 'signal'>,
   stream: StreamName,
   parent: string | null = null,
 ) {
@@ -47,7 +50,11 @@ export async function* readStoredRows(
 }
 
 /** Without those that the service is not asked for, by their keys. */
-export async function readStoredChildren(deps: ReadDeps, child: ChildListStream, parent: string) {
+export async function readStoredChildren(
+  deps: CompareDeps,
+  child: ChildListStream,
+  parent: string,
+) {
   const found = new Map<string, string>()
   const isExpected = (raw: string) => {
     if (!isLimited(deps, child.name)) return true
@@ -64,7 +71,7 @@ type Learned = Pick<Parameters<typeof readList>[1], 'profile' | 'isHasMoreReliab
 
 /** `onMissed`: not every row of the list could be read. */
 export async function* readServedItems(
-  deps: ReadDeps,
+  deps: CompareDeps,
   stream: StreamName,
   list: ListEndpoint,
   onMissed: (why: string) => void,
@@ -89,7 +96,7 @@ export async function* readServedItems(
 
 /** By their keys. `incomplete`: why not all of them could be read; null = all were. */
 export async function readServedChildren(
-  deps: ReadDeps,
+  deps: CompareDeps,
   child: ChildListStream,
   parent: string,
   learned?: Learned,

@@ -9,13 +9,14 @@ import type { Mirror } from '../sql/mirror.ts'
 import { mapConcurrently } from '../sync/concurrency.ts'
 import { drawSample, type SampleOptions } from './audit.ts'
 import { wrongColumns } from './compare-columns.ts'
-import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
+import { auditedChild, compareParent } from './compare-parent.ts'
 import {
   type ComparisonOptions,
   createComparison,
   goneThere,
   type RowComparison,
 } from './comparison.ts'
+import type { CompareDeps } from './read-rows.ts'
 import { neverRead, runVerify, unreadableText, type VerifyDeps } from './verify.ts'
 
 type VerifyMirrorDeps = Omit<

@@ -31,15 +31,15 @@ import {
   type RowComparison,
 } from './comparison.ts'
 import {
-  type ReadDeps,
+  type CompareDeps,
   readServedChildren,
   readServedItems,
   readStoredChildren,
   readStoredRows,
 } from './read-rows.ts'
 
-export type VerifyDeps = ReadDeps &
-  Omit<ComparisonOptions, 'get'> & {
+export type VerifyDeps = CompareDeps &
+  ComparisonOptions & {
     readonly timeZone: string
     /** The present day ends the comparison. */
     readonly present: EpochSeconds

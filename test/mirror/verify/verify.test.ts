@@ -6,8 +6,10 @@ import { ApiError } from '../../../src/service/core/api-failure.ts'
 import { rfc3339 } from '../../../src/values/time.ts'
 import { keepAll } from '../../support/stored-items.ts'
 
-const days = { timeZone: 'UTC', present: 0 }
+const days = { timeZone: 'UTC', present: 0, now: () => 0 }
 const lists = {
+  readBehaviours: async () => new Map(),
+  findWrongColumns: async () => ({ last: null, wrong: [] }),
   readStreamStatuses: async (streams: readonly StreamName[]) =>
     new Map(streams.map((name) => [name, 'complete'] as const)),
   earliestTime: async () => null,
