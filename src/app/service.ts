@@ -18,6 +18,7 @@ import type { Connections } from '../service/exchange.ts'
 import type { RequestBudget } from '../service/rate-limit/request-budget.ts'
 import { type RequestPurpose, recordRequests } from '../service/sql/request-counts.ts'
 import type { Ms } from '../values/time.ts'
+import { createTurns } from '../values/turns.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Use } from '../values/with-opened.ts'
 import type { WarehouseOptions } from '../warehouse/open-database.ts'
@@ -186,17 +187,14 @@ export function startRequestCounting(
 ) {
   const source = { project: projectId, id: randomUUID(), purpose, since: Date.now() }
   let recorded = 0
-  let lastWrite = Promise.resolve()
+  const inTurn = createTurns()
   const write = async () => {
     const requests = client.requestCount()
     if (requests === recorded) return
     recorded = requests
     await recordRequests(warehouse.db, source, requests, Date.now()).catch(() => {})
   }
-  const writeNext = () => {
-    lastWrite = lastWrite.then(write)
-    return lastWrite
-  }
+  const writeNext = () => inTurn(write)
   const timer = setInterval(() => void writeNext(), recordEveryMs)
   const close = () => {
     clearInterval(timer)

@@ -445,7 +445,8 @@ for (const db of databases) {
         await mirror.commit(commit('calls', [], { gaps: [gap] }))
         expect(await mirror.listOpenGaps('calls')).toMatchObject([gap, span])
         const since = Date.now() + 1000
-        const laterMirror = openMirror(warehouse, 'main', { clock: () => since })
+        const projectDb = () => ({ ...warehouse.projectDb('main'), clock: () => since })
+        const laterMirror = openMirror({ ...warehouse, projectDb }, 'main')
         await laterMirror.commit(commit('calls', [], { gaps: [gap] }))
         expect(await laterMirror.resolveGaps('calls', since)).toBe(1)
         expect(await mirror.listOpenGaps('calls')).toMatchObject([gap])

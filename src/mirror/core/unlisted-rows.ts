@@ -17,12 +17,10 @@ export type StoredChild = {
   readonly isLater: boolean
 }
 
-/** `beyond`: at an end of the list. `unexplained`: too many to be deleted. */
-export type UnlistedRows = Readonly<Record<'inside' | 'beyond' | 'unexplained', readonly string[]>>
+const none = { inside: [] as string[], beyond: [] as string[], unexplained: [] as string[] }
 
-const none: UnlistedRows = { inside: [], beyond: [], unexplained: [] }
-
-export function findUnlistedRows(stored: readonly StoredChild[], listed: ListedRows): UnlistedRows {
+/** Keys. `beyond`: at an end of the list. `unexplained`: too many to be deleted. */
+export function findUnlistedRows(stored: readonly StoredChild[], listed: ListedRows): typeof none {
   const { keys, from, isConfirmed } = listed
   const keysOf = (rows: readonly StoredChild[]) => rows.map(({ key }) => key)
   const isAsked = ({ at, isLater }: StoredChild) =>

@@ -72,7 +72,7 @@ export async function clearForRollup(
   }
 }
 
-type Span = { readonly from: EpochSeconds; readonly to: EpochSeconds }
+type Span = Pick<StoredRollup, 'from' | 'to'>
 
 /** Whether the days, which are in order, have all of the window that has passed. */
 function isCovered({ from, to }: Span, days: readonly Span[], now: EpochSeconds): boolean {

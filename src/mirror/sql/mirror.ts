@@ -65,7 +65,6 @@ export type MirrorOptions = {
   readonly columns?: ColumnRules
   /** Token of the lock under which its runs are made. */
   readonly lockToken?: string
-  readonly clock?: () => number
 }
 
 const reads = {
@@ -121,19 +120,13 @@ export type Mirror = ReturnType<typeof createMirror>
 
 export function createMirror(
   projectDb: ProjectDb,
-  {
-    schema = 'discover',
-    history = [],
-    columns = noColumnRules,
-    lockToken,
-    clock = Date.now,
-  }: MirrorOptions,
+  { schema = 'discover', history = [], columns = noColumnRules, lockToken }: MirrorOptions,
   showDiscovered: DiscoveryOptions['showDiscovered'],
 ) {
   const { db, kind, project, retry } = projectDb
   const fields = createDiscoveredFields({ db, kind, project, schema, showDiscovered })
   const run: ProjectContext['run'] = { id: null }
-  const context: ProjectContext = { ...projectDb, clock, fields, history, columns, run }
+  const context: ProjectContext = { ...projectDb, fields, history, columns, run }
   // Each write is short, and none waits for a lock.
   const runSerially = createTurns()
   const inTransactions = Object.entries<(trx: ProjectDb, ...args: never[]) => Promise<unknown>>(

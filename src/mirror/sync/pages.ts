@@ -4,7 +4,7 @@
 import type { Gap, RejectedRow, ServiceBehaviour } from '../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { isUnreadable, throwIfAborted } from '../../service/core/api-failure.ts'
-import type { ApiGet, ApiResponse, ListItems, Priority } from '../../service/core/api-request.ts'
+import type { ApiGet, ApiResponse, Priority } from '../../service/core/api-request.ts'
 import { toItems } from '../../service/envelope.ts'
 import type { Kept } from '../../values/column-rules.ts'
 import { pluralize } from '../../values/format.ts'
@@ -17,10 +17,8 @@ import { findFutureDated } from '../core/pagination/page-evidence.ts'
 import {
   hasMoreIn,
   itemsIn,
-  type RefusedParameter,
   refusedParameter,
   requirePage,
-  type ScanPage,
   toParameters,
   toScanPage,
 } from '../core/pagination/page-exchange.ts'
@@ -345,15 +343,7 @@ function evidenceOf({ bounds, limit }: PageRequest, reply: PageReply<Json>): str
   return `${what}${since}${until}${size}, request ${requestId ?? 'without id'}`
 }
 
-type PageReply<Item extends Json> =
-  | {
-      readonly kind: 'page'
-      readonly page: ScanPage
-      readonly items: ListItems<Item>
-      readonly response: ApiResponse<Item>
-    }
-  | { readonly kind: 'refused'; readonly parameter: RefusedParameter; readonly error: unknown }
-  | { readonly kind: 'unreadable'; readonly error: unknown }
+type PageReply<Item extends Json> = Awaited<ReturnType<typeof requestPage<Item>>>
 
 /** Requests one page. Throws ApiError. */
 async function requestPage<Item extends Json>(
@@ -361,18 +351,18 @@ async function requestPage<Item extends Json>(
   list: ListEndpoint,
   request: PageRequest,
   priority: Priority,
-): Promise<PageReply<Item>> {
+) {
   const { profile } = request.progress
   const sent = toParameters(list, request, profile)
   try {
     const response = await get(list.path, { ...list.query, ...request.part, ...sent }, priority)
     const items = response.items ?? toItems(itemsIn(response.data))
     requirePage(list, response, items)
-    return { kind: 'page', page: toScanPage(list, response, items), items, response }
+    return { kind: 'page' as const, page: toScanPage(list, response, items), items, response }
   } catch (error) {
-    if (isUnreadable(error)) return { kind: 'unreadable', error }
+    if (isUnreadable(error)) return { kind: 'unreadable' as const, error }
     const parameter = refusedParameter(error, list, profile, sent)
     if (parameter === null) throw error
-    return { kind: 'refused', parameter, error }
+    return { kind: 'refused' as const, parameter, error }
   }
 }

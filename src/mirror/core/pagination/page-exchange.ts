@@ -46,7 +46,7 @@ export function refusedParameter(
   list: ListEndpoint,
   profile: PagingProfile,
   sent: QueryParams,
-) {
+): RefusedParameter | null {
   const failure = error instanceof ApiError ? error.failure : null
   if (failure?.kind !== 'refused' || failure.status !== 400) return null
   const wasSent = (name: string | null) => name === null || sent[name] !== undefined
