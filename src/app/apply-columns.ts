@@ -61,7 +61,7 @@ export async function applyColumns(
           'be turned into what `columns` asks for now.',
       )
   }
-  const begun = await mirror.readColumnStates()
+  const begun = affected.length === 0 ? states : await mirror.readColumnStates()
   for (const stream of affected) {
     const { name } = stream
     if ((begun.get(name)?.cleaning ?? null) === null) continue

@@ -3,6 +3,7 @@
  * store how far they are. What may be stored again is requested again.
  */
 import { sql } from 'kysely'
+import type { MirrorRow } from '../../../schema/row.ts'
 import { isListStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type ColumnRules, isHash, type Kept } from '../../values/column-rules.ts'
 import { type Json, parseJson, stringifyJson } from '../../values/json.ts'
@@ -16,11 +17,12 @@ import type { RowKey } from '../core/mirror.ts'
 import { parseStored } from '../core/parse-stored.ts'
 import type { Stream } from '../core/stream-kinds.ts'
 import { replaceMetrics } from './analytics-rollups.ts'
+import type { StreamFields } from './discovered-columns/field-records.ts'
 import { type EncodedRow, encodePage } from './encode-rows.ts'
 import { requestFullRereads } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 import { hasKey, type KeyedTable, readRowsAfterKey } from './reader.ts'
-import { type InsertedColumn, streamTables, valueColumns } from './stream-tables.ts'
+import { streamTables, valueColumns } from './stream-tables.ts'
 import type { ProjectContext } from './sync-runs.ts'
 import { columnsCursor, compactionCursor, readColumnStates, writeCursors } from './sync-state.ts'
 
@@ -115,18 +117,7 @@ export async function cleanColumns(
         await replaceEntry(trx, key, raw, rereadSince)
       const row = parse(key, raw)
       if (row === undefined) continue
-      const page = { stream: name, rows: [withKey(stream, key, row)], requestedAt: 0 }
-      const { rows, columns } = encodePage(trx, page, fields)
-      const [encoded] = rows
-      if (encoded === undefined) continue
-      const isOfRow = (column: InsertedColumn) =>
-        column.field === undefined ? column.name in row.columns : !inHistory
-      const values = valueColumns(streamTables[name], columns).filter(isOfRow)
-      await updateRow(trx, source, key, encoded, values)
-      if (name === 'visitor_activity')
-        await renameEntry(trx, key, String(row.columns.entry_hash ?? key[1]))
-      if (name === 'analytics')
-        await replaceMetrics(trx, { ...encoded, ...(await readDay(trx, key)) })
+      await storeCleaned(trx, name, source, fields, key, row)
       if (!inHistory) touched.add(key[0] ?? '')
       changed += 1
     }
@@ -143,23 +134,22 @@ export async function cleanColumns(
   })
 }
 
-/** `table`: as it is read; `stored`: as it is written. */
+/** `table`: as it is read; `stored`: as it is written. `columns`: of its key. */
 type Source = {
   readonly table: KeyedTable
   readonly stored: KeyedTable
   readonly columns: readonly string[]
+  readonly hasDiscovered: boolean
 }
 
 function rowsOf(name: StreamName): Source {
   const { stored, key } = streamTables[name]
-  return { table: streamSpecs[name].table, stored, columns: key }
+  return { table: streamSpecs[name].table, stored, columns: key, hasDiscovered: true }
 }
 
-const versionsIn = (table: KeyedTable): Source => ({
-  table,
-  stored: table,
-  columns: ['id', 'valid_from'],
-})
+const versionsIn = (table: KeyedTable): Source => {
+  return { table, stored: table, columns: ['id', 'valid_from'], hasDiscovered: false }
+}
 
 function withoutHashes(item: Json): Json {
   if (isHash(item)) return null
@@ -172,15 +162,6 @@ function withoutHashes(item: Json): Json {
   return Object.fromEntries(entries)
 }
 
-type ParsedRow = NonNullable<ReturnType<typeof parseStored<Kept>>>
-
-/** What is not in the row as it came. */
-function withKey(stream: Stream, key: RowKey, row: ParsedRow): ParsedRow {
-  const names = streamTables[stream.name].key
-  const own = Object.fromEntries(names.map((name, n) => [name, key[n] ?? null]))
-  return { ...row, columns: { ...row.columns, ...own } }
-}
-
 /** What only the table knows of a rollup. */
 async function readDay({ db, kind, project }: ProjectDb, key: RowKey) {
   const isDay = hasKey(kind, 'analytics_rollups', streamTables.analytics.key, key)
@@ -190,19 +171,33 @@ async function readDay({ db, kind, project }: ProjectDb, key: RowKey) {
   return rows[0]
 }
 
-async function updateRow(
-  { db, kind, project, typed }: ProjectDb,
-  { table, stored, columns }: Source,
-  key: RowKey,
-  encoded: EncodedRow,
-  values: readonly InsertedColumn[],
+async function storeCleaned(
+  trx: ProjectContext,
+  name: StreamName,
+  { table, stored, columns: key, hasDiscovered }: Source,
+  fields: StreamFields,
+  ofRow: RowKey,
+  row: MirrorRow,
 ): Promise<void> {
+  const { db, kind, project, typed } = trx
+  // What is not in the row as it came.
+  const own = Object.fromEntries(streamTables[name].key.map((part, n) => [part, ofRow[n] ?? null]))
+  const rows = [{ ...row, columns: { ...row.columns, ...own } }]
+  const page = encodePage(trx, { stream: name, rows, requestedAt: 0 }, fields)
+  const encoded = page.rows[0] as EncodedRow
+  const values = valueColumns(streamTables[name], page.columns).filter((column) =>
+    column.field === undefined ? column.name in row.columns : hasDiscovered,
+  )
   const raw = { name: 'raw', type: 'json' } as const
   const set = [raw, ...values].map(
     (column) => sql`${sql.ref(column.name)} = ${typed(column.type, encoded[column.name] ?? null)}`,
   )
   await sql`update ${sql.table(stored)} set ${sql.join(set)}
-    where project_id = ${project} and ${hasKey(kind, table, columns, key)}`.execute(db)
+    where project_id = ${project} and ${hasKey(kind, table, key, ofRow)}`.execute(db)
+  if (name === 'visitor_activity')
+    await renameEntry(trx, ofRow, String(row.columns.entry_hash ?? ofRow[1]))
+  if (name === 'analytics')
+    await replaceMetrics(trx, { ...encoded, ...(await readDay(trx, ofRow)) })
 }
 
 /**

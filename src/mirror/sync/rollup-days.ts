@@ -32,7 +32,8 @@ export async function fetchDay(
   })
   const other = foreignProject(asJsonObject(response.data) ?? {}, projectId)
   if (other === null) return response
-  const [why, { status, requestId }] = [`the rollup is of another project (${other})`, response]
+  const { status, requestId } = response
+  const why = `the rollup is of another project (${other})`
   throw new ApiError({ kind: 'refused', status, code: 'other_project', why, fields: [], requestId })
 }
 
