@@ -283,8 +283,10 @@ function leavePage(reading: Reading, { range, move }: RangeQuery, { page, way }:
   const { profile } = reading
   if (way !== null && way === move && profile.support[boundOf(way)] === 'unknown')
     setSupport(reading, way, 'honoured')
+  // What is left first may be behind the other end of the page.
+  const isFirstLeft = first.rest !== null
   const left = rests.flatMap((it) => it?.rest ?? [])
-  replaceRange(reading, left, page, way ?? 'forward')
+  replaceRange(reading, left, page, isFirstLeft ? ways[0] : ways.at(-1))
   return true
 }
 

@@ -12,9 +12,11 @@ import {
   resetUnsupported,
 } from '../../../../src/mirror/core/pagination/paging-profile.ts'
 import { gapReasons } from '../../../../src/mirror/core/pagination/reading-state.ts'
+import { conversations } from '../../../../src/mirror/core/streams.ts'
 import { type PageBatch, readList } from '../../../../src/mirror/sync/pages.ts'
 import type { ApiGet } from '../../../../src/service/core/api-request.ts'
 import type { Json } from '../../../../src/values/json.ts'
+import { parseTime } from '../../../../src/values/time.ts'
 import { sampledCount } from '../../../support/sampled.ts'
 import {
   type ListBehaviour,
@@ -419,6 +421,39 @@ test('rows of most of a page that are removed before the next request do not mak
   expect(
     unexplained(rows, { ids, missed: batches.flatMap(({ missedRanges }) => missedRanges) }),
   ).toEqual([])
+})
+
+test('a page that ends a range from above does not lead into it from below', async () => {
+  // The oldest without a bound, the newest with one: the fourth is on no page.
+  const rows = [
+    ['2026-05-29T13:11:46Z', '2026-05-29T13:11:46Z', '2026-05-29T14:36:46Z'],
+    ['2026-05-30T07:42:30Z', '2026-05-30T08:38:30Z', '2026-05-30T09:59:30Z'],
+    ['2026-05-30T13:43:39Z', '2026-05-30T13:43:39Z', '2026-05-30T15:33:39Z'],
+    ['2026-05-30T20:00:00Z', '2026-05-30T21:00:00Z', '2026-05-30T22:00:00Z'],
+    ['2026-05-31T08:15:29Z', '2026-05-31T08:15:29Z', '2026-05-31T08:58:29Z'],
+    ['2026-06-01T00:56:53Z', '2026-06-01T01:48:53Z', '2026-06-01T02:59:53Z'],
+    ['2026-06-01T10:42:38Z', '2026-06-01T11:50:38Z', null],
+  ].map(([createdAt, lastMessageAt, handledAt], id) => {
+    return { id: String(id), createdAt, lastMessageAt, handledAt }
+  })
+  const get: ApiGet = async (_path, { since }) => {
+    const matching = rows.filter(
+      ({ lastMessageAt }) => since === undefined || String(lastMessageAt) > String(since),
+    )
+    const shown = since === undefined ? matching.slice(0, 3) : matching.slice(-3)
+    return {
+      data: { items: shown, hasMore: matching.length > 3 } as Json,
+      ...{ status: 200, requestId: null, serverDate: null },
+      ...{ cursorLimit: parseTime('2026-06-02T00:00:00Z')!, requestedAt: 0 },
+    }
+  }
+  const ranges = [allTime]
+  const list = conversations.list('p')
+  const missed: TimeRange[] = []
+  for await (const batch of readList(get, { list, profile: null, ranges, priority: 'backfill' }))
+    missed.push(...batch.missedRanges.map(({ range }) => range))
+  const at = parseTime(rows[3]?.lastMessageAt)!
+  expect(missed.filter(({ lo, hi }) => lo <= at && at <= (hi ?? at))).toHaveLength(1)
 })
 
 test('a gap that is known before the first request is committed, and its range is not pending any more', async () => {
