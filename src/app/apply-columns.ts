@@ -2,18 +2,17 @@
  * Brings what is stored into line with `columns` before the streams of a run are read, under their
  * locks: rows are cleaned, or requested again. It goes on where it was interrupted.
  */
-import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
+import type { StreamName } from '../../schema/stream-specs.ts'
 import { toColumnRules } from '../config/column-settings.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { compactRewritten } from '../maintenance/sql/compact.ts'
-import { laxColumns } from '../mirror/core/applied-columns.ts'
 import { allStreams } from '../mirror/core/streams.ts'
 import type { Mirror, StreamReport, SyncProgress } from '../mirror/mirror.ts'
 import { findPendingKind } from '../mirror/sql/pending-facts.ts'
-import { compactionCursor, readColumnStates } from '../mirror/sql/sync-state.ts'
+import { compactionCursor, readLaxColumns } from '../mirror/sql/sync-state.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
-import type { ColumnRules } from '../values/column-rules.ts'
+import type { ColumnRule, ColumnRules } from '../values/column-rules.ts'
 import { pluralize } from '../values/format.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Warehouse } from './open.ts'
@@ -40,17 +39,17 @@ export async function applyColumns(
   options: ApplyOptions,
 ): Promise<readonly string[]> {
   const { streams, isConfirmed, rules, mirror, signal, isSliceOver, onProgress, log } = options
-  const outbox = createOutbox(warehouse.projectDb(project.projectId))
+  const context = warehouse.projectDb(project.projectId)
+  const outbox = createOutbox(context)
   const states = await mirror.readColumnStates()
   const affected = allStreams.filter(
     ({ name }) =>
       (streams.includes(name) || !project.streams.includes(name)) &&
       (states.has(name) || rules.describe(name).columns.length > 0),
   )
-  const lax = listLax(states, rules).filter((rule) =>
-    affected.some(({ name }) => name === rule.stream),
-  )
-  if (!isConfirmed && lax.length > 0) throw unconfirmedError(project, lax)
+  const lax = affected.length === 0 ? [] : await readLaxColumns(context, rules)
+  const unconfirmed = lax.filter(({ stream }) => affected.some(({ name }) => name === stream))
+  if (!isConfirmed && unconfirmed.length > 0) throw unconfirmedError(project, unconfirmed)
   const notices: string[] = []
   for (const { name } of affected) {
     if (name === 'visitors') await outbox.forgetEnded(rules)
@@ -85,21 +84,12 @@ export async function applyColumns(
   return notices
 }
 
-/** As rules that keep what is private in stored rows, and would not be by those of the project. */
-function listLax(states: Awaited<ReturnType<typeof readColumnStates>>, rules: ColumnRules) {
-  return streamNames.flatMap((stream) =>
-    laxColumns(states.get(stream), rules.describe(stream)).map(
-      (path) => ({ stream, path, action: 'block' }) as const,
-    ),
-  )
-}
-
 /** What a sync refuses to do before a person has confirmed it; null = nothing. */
 export async function findUnconfirmed(
   { projectDb }: Warehouse,
   project: ProjectConfig,
 ): Promise<UserError | null> {
-  const lax = listLax(await readColumnStates(projectDb(project.projectId)), toColumnRules(project))
+  const lax = await readLaxColumns(projectDb(project.projectId), toColumnRules(project))
   return lax.length === 0 ? null : unconfirmedError(project, lax)
 }
 
@@ -108,15 +98,11 @@ export async function strictestRules(
   { projectDb }: Warehouse,
   project: ProjectConfig,
 ): Promise<ColumnRules> {
-  const states = await readColumnStates(projectDb(project.projectId))
-  const lax = listLax(states, toColumnRules(project))
+  const lax = await readLaxColumns(projectDb(project.projectId), toColumnRules(project))
   return toColumnRules({ ...project, columns: [...project.columns, ...lax] })
 }
 
-function unconfirmedError(
-  { name }: ProjectConfig,
-  lax: readonly { readonly stream: StreamName; readonly path: string }[],
-): UserError {
+function unconfirmedError({ name }: ProjectConfig, lax: readonly ColumnRule[]): UserError {
   const streams = [...new Set(lax.map(({ stream }) => stream))].join(', ')
   const columns = lax.map(({ stream, path }) => `${stream}.${path}`).join(', ')
   return new UserError({

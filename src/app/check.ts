@@ -15,18 +15,13 @@ import { projectIdProblem } from '../service/core/path-segment.ts'
 import { isMissingScope } from '../service/core/whose-refusal.ts'
 import type { ProjectId } from '../values/project.ts'
 import { clockToleranceSeconds, daySeconds, type EpochSeconds, rfc3339 } from '../values/time.ts'
-import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
-import { EmptyWarehouseError } from '../warehouse/migrate.ts'
-import { findExposedFiles } from '../warehouse/sqlite-file.ts'
-import { findUnconfirmed } from './apply-columns.ts'
 import { checkLakes } from './check-lakes.ts'
 import { checkNotify } from './check-notify.ts'
 import { checkQueue } from './check-queue.ts'
-import { withWarehouse } from './open.ts'
+import { checkFiles, checkWarehouse } from './check-warehouse.ts'
 import { openBudgetsOnly } from './request-budgets.ts'
 import { openService, type ServiceOptions } from './service.ts'
-import { readStatus } from './status.ts'
 
 export async function checkProject(
   config: Config,
@@ -58,45 +53,6 @@ export async function checkProject(
     const service = await checkService(client.get, project.projectId, proxy)
     return [...service, ...queue, ...(await stored()), ...notified]
   })
-}
-
-/** A user who may read the file can read the customers' messages. */
-function checkFiles(config: Config): CheckItem[] {
-  const exposed = findExposedFiles(config.databaseUrl)
-  if (exposed.length === 0) return []
-  const detail =
-    'other users of this machine may read ' +
-    `${exposed.map(({ path, mode }) => `${path} (mode ${mode})`).join(', ')}`
-  const hint = `unless this is intended: chmod go= ${exposed.map(({ path }) => path).join(' ')}`
-  return [{ name: 'files', state: 'warning', detail, hint }]
-}
-
-async function checkWarehouse(config: Config, project: ProjectConfig): Promise<CheckItem[]> {
-  const item = { name: 'warehouse', state: 'ok', hint: null } as const
-  try {
-    const report = await readStatus(config, project)
-    const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
-    const learned = report.behaviours.length
-    const detail = `rows mirrored: ${rows}; behaviours of the service learned: ${learned}`
-    const unconfirmed = await withWarehouse(
-      config,
-      (warehouse) => findUnconfirmed(warehouse, project),
-      { access: 'read', readOnly: true },
-    )
-    if (unconfirmed === null) return [{ ...item, detail }]
-    const { why, next } = unconfirmed
-    return [
-      { ...item, detail },
-      { name: 'columns', state: 'error', detail: why, hint: next },
-    ]
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error
-    const empty = 'empty; the first `deskmirror sync` fills it'
-    if (error instanceof EmptyWarehouseError)
-      return [{ ...item, detail: empty }]
-    const { message: detail, next: hint, exitCode } = error
-    return [{ ...item, state: 'error', detail, hint, retryable: exitCode === 1 }]
-  }
 }
 
 const newKeyAdvice =

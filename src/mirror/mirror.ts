@@ -42,6 +42,7 @@ export {
   readBehaviours,
   readColumnStates,
   readCursor,
+  readLaxColumns,
   recordBehaviours,
   requestCompaction,
   writeCursors,

@@ -100,24 +100,12 @@ async function recordChildRead(
   await openGap(trx, untimedGap(stream, reason, unlistedGapKey(parentId)))
 }
 
-/** Messages of conversations that were taken for complete are missing. */
-export async function markListsIncomplete(
-  trx: ProjectDb,
-  conversations: readonly string[],
-  reason: string,
-): Promise<void> {
-  for (const id of conversations) {
-    await setMessagesComplete(trx, id, false, false)
-    await openGap(trx, untimedGap('messages', reason, unlistedGapKey(id)))
-  }
-}
-
 /** Recording the read of a child list marks the facts of its parent, so that its page need not. */
 export function marksFactsOfParent({ stream, completeness }: ChildReadResult): boolean {
   return stream === 'messages' && completeness !== 'unchanged'
 }
 
-async function setMessagesComplete(
+export async function setMessagesComplete(
   trx: ProjectDb,
   conversation: string,
   complete: boolean,

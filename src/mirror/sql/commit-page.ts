@@ -11,7 +11,6 @@ import type { Ms } from '../../values/time.ts'
 import { clockToleranceSeconds } from '../../values/time.ts'
 import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
-import { laxColumns } from '../core/applied-columns.ts'
 import {
   type CommitResult,
   type MirrorCommit,
@@ -30,7 +29,7 @@ import { compareWithStored, recordVersions } from './row-history.ts'
 import { addToIdSet } from './seen-rows.ts'
 import { streamTables } from './stream-tables.ts'
 import { addEscapedCount, type ProjectContext } from './sync-runs.ts'
-import { readColumnStates, recordBehaviours, writeCursors } from './sync-state.ts'
+import { readLaxColumns, recordBehaviours, writeCursors } from './sync-state.ts'
 import { upsertRows } from './upsert-rows.ts'
 
 type WaitingPage = {
@@ -103,12 +102,9 @@ async function commitPages(
   return inTransaction(context, async (trx) => {
     let escaped = 0
     // A run has compared its rules under the locks of its streams.
-    const states = context.run.id === null ? await readColumnStates(trx) : noStates
+    const lax = context.run.id === null ? await readLaxColumns(trx, context.columns) : []
     const commit = async (page: MirrorCommit): Promise<CommitResult> => {
-      // Another process has made more of it private than this one knows.
-      const { stream } = page
-      const isLaxer = laxColumns(states.get(stream), context.columns.describe(stream)).length > 0
-      if (isLaxer) return { changed: 0 }
+      if (lax.some(({ stream }) => stream === page.stream)) return { changed: 0 }
       const encoded = encodePage(trx, page, fields.get(page.stream) as StreamFields)
       const { changed, rejectedRows: unstorable } = await store(trx, page, encoded)
       const rejectedRows = [...(page.rejectedRows ?? []), ...encoded.rejectedRows, ...unstorable]
@@ -125,8 +121,6 @@ async function commitPages(
     return results
   })
 }
-
-const noStates: Awaited<ReturnType<typeof readColumnStates>> = new Map()
 
 /**
  * Child lists of different parents share no rows. Ends when all have ended, also after a failure,

@@ -3,7 +3,9 @@ import { sql } from 'kysely'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { ListLength } from '../core/list-cap.ts'
-import { listOpenGaps } from './gaps.ts'
+import { untimedGap } from '../core/mirror.ts'
+import { setMessagesComplete } from './child-reads.ts'
+import { listOpenGaps, openGap, unlistedGapKey } from './gaps.ts'
 import { requestReread } from './pending-children.ts'
 
 /** The longest lists. */
@@ -53,6 +55,18 @@ async function readLengths(
     )
     return { parentId: row.id, rows: Number(row.rows), began, lastAt, oldest, newest }
   })
+}
+
+/** Messages of conversations that were taken for complete are missing. */
+export async function markListsIncomplete(
+  trx: ProjectDb,
+  conversations: readonly string[],
+  reason: string,
+): Promise<void> {
+  for (const id of conversations) {
+    await setMessagesComplete(trx, id, false, false)
+    await openGap(trx, untimedGap('messages', reason, unlistedGapKey(id)))
+  }
 }
 
 /** Those whose gap has such a reason are read again. Returns how many. */

@@ -1,13 +1,10 @@
 /** The mirror of one project, in SQL. */
-import { type ColumnRules, noColumnRules } from '../../values/column-rules.ts'
-import type { EpochMs } from '../../values/time.ts'
 import { createTurns } from '../../values/turns.ts'
 import { type OfProject, ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import { retryAllMethods } from '../../warehouse/retry.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
 import { readRollups } from './analytics-rollups.ts'
-import { markListsIncomplete } from './child-reads.ts'
 import { createPageCommitter } from './commit-page.ts'
 import { doubtUnseenRows, endDeletionDoubt, markDeleted } from './deletion.ts'
 import { completeColumns } from './discovered-columns/backfill-columns.ts'
@@ -17,7 +14,12 @@ import {
 } from './discovered-columns/discovered-fields.ts'
 import { findWrongColumns, listFormerColumns } from './discovered-columns/wrong-columns.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
-import { readCompleteLists, readLongestLists, rereadUnlisted } from './list-lengths.ts'
+import {
+  markListsIncomplete,
+  readCompleteLists,
+  readLongestLists,
+  rereadUnlisted,
+} from './list-lengths.ts'
 import { earliestTime, latestMessageTime } from './mirror-state.ts'
 import {
   correctFutureDueTimes,
@@ -62,7 +64,7 @@ export type MirrorOptions = {
   /** The lists whose replaced versions are kept. */
   readonly history?: ProjectContext['history']
   /** The rules that the rows of its commits follow. */
-  readonly columns?: ColumnRules
+  readonly columns?: ProjectContext['columns']
   /** Token of the lock under which its runs are made. */
   readonly lockToken?: string
 }
@@ -120,7 +122,7 @@ export type Mirror = ReturnType<typeof createMirror>
 
 export function createMirror(
   projectDb: ProjectDb,
-  { schema = 'discover', history = [], columns = noColumnRules, lockToken }: MirrorOptions,
+  { schema = 'discover', history = [], columns, lockToken }: MirrorOptions,
   showDiscovered: DiscoveryOptions['showDiscovered'],
 ) {
   const { db, kind, project, retry } = projectDb
@@ -144,7 +146,7 @@ export function createMirror(
     cleanColumns: (...of: Tail<typeof cleanColumns>) =>
       runSerially(() => cleanColumns(context, ...of)),
     commit: createPageCommitter(context, runSerially, statistics.rowsStored),
-    startRun: async (mode: Tail<typeof startRun>[0], now: EpochMs) => {
+    startRun: async (...[mode, now]: Tail<typeof startRun>) => {
       fields.invalidate()
       const id = await startRun(context, mode, now, lockToken)
       run.id = id
@@ -159,8 +161,8 @@ export function createMirror(
   return {
     ...retryAllMethods(retry, mirror),
     /** Not retried: the next one follows a second later. */
-    heartbeat: async (id: string, requests: number, now: EpochMs) => {
-      if (!retry.isWarehouseAway()) await recordRunHeartbeat(context, id, requests, now)
+    heartbeat: async (...beat: Tail<typeof recordRunHeartbeat>) => {
+      if (!retry.isWarehouseAway()) await recordRunHeartbeat(context, ...beat)
     },
   }
 }

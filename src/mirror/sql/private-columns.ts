@@ -3,7 +3,6 @@
  * store how far they are. What may be stored again is requested again.
  */
 import { sql } from 'kysely'
-import type { MirrorRow } from '../../../schema/row.ts'
 import { isListStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type ColumnRules, isHash, type Kept } from '../../values/column-rules.ts'
 import { type Json, parseJson, stringifyJson } from '../../values/json.ts'
@@ -13,11 +12,10 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
 import { afterBatch, noColumnState, planChange } from '../core/applied-columns.ts'
 import { contentHash } from '../core/item-fields.ts'
-import type { RowKey } from '../core/mirror.ts'
+import type { MirrorCommit, RowKey } from '../core/mirror.ts'
 import { parseStored } from '../core/parse-stored.ts'
 import type { Stream } from '../core/stream-kinds.ts'
 import { replaceMetrics } from './analytics-rollups.ts'
-import type { StreamFields } from './discovered-columns/field-records.ts'
 import { type EncodedRow, encodePage } from './encode-rows.ts'
 import { requestFullRereads } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
@@ -175,9 +173,9 @@ async function storeCleaned(
   trx: ProjectContext,
   name: StreamName,
   { table, stored, columns: key, hasDiscovered }: Source,
-  fields: StreamFields,
+  fields: Parameters<typeof encodePage>[2],
   ofRow: RowKey,
-  row: MirrorRow,
+  row: MirrorCommit['rows'][number],
 ): Promise<void> {
   const { db, kind, project, typed } = trx
   // What is not in the row as it came.

@@ -18,8 +18,8 @@ export type ProjectContext = ProjectDb & {
   readonly fields: ReturnType<typeof createDiscoveredFields>
   /** The lists whose replaced versions are kept. */
   readonly history: readonly ListStreamName[]
-  /** The rules that the rows of a page follow. */
-  readonly columns: ColumnRules
+  /** The rules that the rows of a page follow; undefined = nothing is private. */
+  readonly columns: ColumnRules | undefined
   /** The sync run that stores rows now; null outside of a run. Mutable. */
   readonly run: { id: string | null }
 }

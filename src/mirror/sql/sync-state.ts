@@ -1,10 +1,11 @@
 /** How far each list has been read, and how the service was observed to behave. */
 import { sql } from 'kysely'
 import type { ServiceBehaviour } from '../../../schema/row.ts'
+import { type ColumnRule, type ColumnRules, noColumnRules } from '../../values/column-rules.ts'
 import { toTimestamp } from '../../values/time.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { ColumnState } from '../core/applied-columns.ts'
+import { type ColumnState, laxColumns } from '../core/applied-columns.ts'
 
 export async function readCursor({ db, project }: ProjectDb, name: string): Promise<string | null> {
   const { rows } = await sql<{ position: string }>`
@@ -78,6 +79,17 @@ export async function readColumnStates({
       stream.slice(columnsCursor('').length),
       JSON.parse(position),
     ]),
+  )
+}
+
+/** As rules, what is private in stored rows, and would not be by these. */
+export async function readLaxColumns(
+  context: ProjectDb,
+  rules: ColumnRules = noColumnRules,
+): Promise<readonly ColumnRule[]> {
+  const states = [...(await readColumnStates(context))]
+  return states.flatMap(([stream, state]) =>
+    laxColumns(state, rules.describe(stream)).map((path) => ({ stream, path, action: 'block' })),
   )
 }
 

@@ -12,9 +12,13 @@ import {
 import { stringifyJson } from '../../values/json.ts'
 import type { AuditedStream } from '../core/audit.ts'
 import { listStreams } from '../core/streams.ts'
-import type { AuditDeps } from './audit.ts'
+import type { AuditStore } from '../sql/audits.ts'
+import type { Mirror } from '../sql/mirror.ts'
 import { storedHashOf } from './compare-parent.ts'
 import { differingFields } from './comparison.ts'
+import type { CompareDeps } from './read-rows.ts'
+
+type LearnDeps = CompareDeps & Readonly<{ mirror: Mirror; store: AuditStore }>
 
 /** So many rows have to show it. Those that are read again, of each kind. */
 const minRows = 3
@@ -25,7 +29,7 @@ const maxDifferences = 200
 
 /** `sample`: rows that show whether what was learned before still holds. */
 export async function learnListedFields(
-  deps: AuditDeps,
+  deps: LearnDeps,
   stream: AuditedStream,
   sample: readonly string[],
 ) {
@@ -51,7 +55,7 @@ export async function learnListedFields(
 
 /** Ids of rows that an audit has corrected, and that are again what they were before. */
 async function readRestoredRows(
-  { store, mirror }: AuditDeps,
+  { store, mirror }: LearnDeps,
   stream: AuditedStream,
 ): Promise<readonly string[]> {
   const hashes = new Map<string, string | null>()
@@ -67,7 +71,7 @@ async function readRestoredRows(
 
 /** In how many of these rows each field differs from the mirror, of those that both show. */
 async function countDifferingFields(
-  deps: AuditDeps,
+  deps: LearnDeps,
   stream: AuditedStream,
   ids: readonly string[],
 ) {

@@ -1,0 +1,43 @@
+/** Whether the warehouse can be used, and who else may read it. Changes nothing. */
+import type { Config, ProjectConfig } from '../config/config.ts'
+import { UserError } from '../values/user-error.ts'
+import { EmptyWarehouseError } from '../warehouse/migrate.ts'
+import { findExposedFiles } from '../warehouse/sqlite-file.ts'
+import { findUnconfirmed } from './apply-columns.ts'
+import { withWarehouse } from './open.ts'
+import { readStatus } from './status.ts'
+
+/** A user who may read the file can read the customers' messages. */
+export function checkFiles(config: Config) {
+  const exposed = findExposedFiles(config.databaseUrl)
+  if (exposed.length === 0) return []
+  const detail =
+    'other users of this machine may read ' +
+    `${exposed.map(({ path, mode }) => `${path} (mode ${mode})`).join(', ')}`
+  const hint = `unless this is intended: chmod go= ${exposed.map(({ path }) => path).join(' ')}`
+  return [{ name: 'files', state: 'warning' as const, detail, hint }]
+}
+
+export async function checkWarehouse(config: Config, project: ProjectConfig) {
+  const item = { name: 'warehouse', state: 'ok', hint: null } as const
+  try {
+    const report = await readStatus(config, project)
+    const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
+    const learned = report.behaviours.length
+    const detail = `rows mirrored: ${rows}; behaviours of the service learned: ${learned}`
+    const unconfirmed = await withWarehouse(
+      config,
+      (warehouse) => findUnconfirmed(warehouse, project),
+      { access: 'read', readOnly: true },
+    )
+    const { why = '', next = '' } = unconfirmed ?? {}
+    const columns = { name: 'columns', state: 'error', detail: why, hint: next } as const
+    return [{ ...item, detail }, ...(unconfirmed === null ? [] : [columns])]
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    if (error instanceof EmptyWarehouseError)
+      return [{ ...item, detail: 'empty; the first `deskmirror sync` fills it' }]
+    const { message: detail, next: hint, exitCode } = error
+    return [{ ...item, state: 'error' as const, detail, hint, retryable: exitCode === 1 }]
+  }
+}
