@@ -12,15 +12,12 @@ import type { Mirror, StreamReport, SyncProgress } from '../mirror/mirror.ts'
 import { findPendingKind } from '../mirror/sql/pending-facts.ts'
 import { compactionCursor, readLaxColumns } from '../mirror/sql/sync-state.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
-import type { ColumnRule, ColumnRules } from '../values/column-rules.ts'
+import type { ColumnRules } from '../values/column-rules.ts'
 import { pluralize } from '../values/format.ts'
-import { UserError } from '../values/user-error.ts'
 import type { Warehouse } from './open.ts'
 
 type ApplyOptions = {
   readonly streams: readonly StreamName[]
-  /** A person says that columns may be stored again. */
-  readonly isConfirmed: boolean
   readonly rules: ColumnRules
   readonly mirror: Mirror
   readonly signal: AbortSignal
@@ -31,14 +28,14 @@ type ApplyOptions = {
 
 /**
  * Sentences for users; none if nothing has changed. What the project no longer mirrors is cleaned,
- * too. Throws UserError if columns would be stored again that no person has confirmed.
+ * too.
  */
 export async function applyColumns(
   warehouse: Warehouse,
   project: ProjectConfig,
   options: ApplyOptions,
 ): Promise<readonly string[]> {
-  const { streams, isConfirmed, rules, mirror, signal, isSliceOver, onProgress, log } = options
+  const { streams, rules, mirror, signal, isSliceOver, onProgress, log } = options
   const context = warehouse.projectDb(project.projectId)
   const outbox = createOutbox(context)
   const states = await mirror.readColumnStates()
@@ -47,9 +44,6 @@ export async function applyColumns(
       (streams.includes(name) || !project.streams.includes(name)) &&
       (states.has(name) || rules.describe(name).columns.length > 0),
   )
-  const lax = affected.length === 0 ? [] : await readLaxColumns(context, rules)
-  const unconfirmed = lax.filter(({ stream }) => affected.some(({ name }) => name === stream))
-  if (!isConfirmed && unconfirmed.length > 0) throw unconfirmedError(project, unconfirmed)
   const notices: string[] = []
   for (const { name } of affected) {
     if (name === 'visitors') await outbox.forgetEnded(rules)
@@ -84,13 +78,13 @@ export async function applyColumns(
   return notices
 }
 
-/** What a sync refuses to do before a person has confirmed it; null = nothing. */
-export async function findUnconfirmed(
+/** What the next sync stores again, or with another key: `stream.path`. */
+export async function findLaxColumns(
   { projectDb }: Warehouse,
   project: ProjectConfig,
-): Promise<UserError | null> {
+): Promise<readonly string[]> {
   const lax = await readLaxColumns(projectDb(project.projectId), toColumnRules(project))
-  return lax.length === 0 ? null : unconfirmedError(project, lax)
+  return lax.map(({ stream, path }) => `${stream}.${path}`)
 }
 
 /** For what is stored beside a sync: all that is private by them, or in stored rows. */
@@ -100,21 +94,6 @@ export async function strictestRules(
 ): Promise<ColumnRules> {
   const lax = await readLaxColumns(projectDb(project.projectId), toColumnRules(project))
   return toColumnRules({ ...project, columns: [...project.columns, ...lax] })
-}
-
-function unconfirmedError({ name }: ProjectConfig, lax: readonly ColumnRule[]): UserError {
-  const streams = [...new Set(lax.map(({ stream }) => stream))].join(', ')
-  const columns = lax.map(({ stream, path }) => `${stream}.${path}`).join(', ')
-  return new UserError({
-    what: `cannot sync ${name}`,
-    why:
-      `${columns} are private in the warehouse, by another \`columns\` or \`hash_key\`: an earlier ` +
-      'one, or that of another worker',
-    next:
-      'give all workers the same settings; or, if this is what you want, run `deskmirror sync ' +
-      `--change-columns\`, which reads ${streams} again`,
-    exitCode: 2,
-  })
 }
 
 const seenCursor = 'columns seen'

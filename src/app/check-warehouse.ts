@@ -3,7 +3,7 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import { UserError } from '../values/user-error.ts'
 import { EmptyWarehouseError } from '../warehouse/migrate.ts'
 import { findExposedFiles } from '../warehouse/sqlite-file.ts'
-import { findUnconfirmed } from './apply-columns.ts'
+import { findLaxColumns } from './apply-columns.ts'
 import { withWarehouse } from './open.ts'
 import { readStatus } from './status.ts'
 
@@ -25,14 +25,19 @@ export async function checkWarehouse(config: Config, project: ProjectConfig) {
     const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
     const learned = report.behaviours.length
     const detail = `rows mirrored: ${rows}; behaviours of the service learned: ${learned}`
-    const unconfirmed = await withWarehouse(
-      config,
-      (warehouse) => findUnconfirmed(warehouse, project),
-      { access: 'read', readOnly: true },
-    )
-    const { why = '', next = '' } = unconfirmed ?? {}
-    const columns = { name: 'columns', state: 'error', detail: why, hint: next } as const
-    return [{ ...item, detail }, ...(unconfirmed === null ? [] : [columns])]
+    const lax = await withWarehouse(config, (warehouse) => findLaxColumns(warehouse, project), {
+      access: 'read',
+      readOnly: true,
+    })
+    const columns = {
+      name: 'columns',
+      state: 'warning',
+      detail:
+        `${lax.join(', ')} are private in the warehouse by other settings, an earlier ` +
+        '`columns` or `hash_key` or those of another worker: the next sync reads all of it again',
+      hint: 'give all workers of a project the same settings',
+    } as const
+    return [{ ...item, detail }, ...(lax.length === 0 ? [] : [columns])]
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     if (error instanceof EmptyWarehouseError)

@@ -31,16 +31,11 @@ export type SyncOptions = CommandOptions & {
   readonly wait: boolean
   /** Read the rollups in a time zone that has changed: all days again. */
   readonly changeTimeZone?: boolean
-  /** Store again what was blocked or hashed, or hash it with another key. */
-  readonly changeColumns?: boolean
   readonly onProgress: (progress: SyncProgress) => void
   readonly onBudget: (budget: BudgetView) => void
 }
 
-/**
- * Throws UserError: locked, denied, an unusable warehouse, a time zone or columns changed
- * unconfirmed.
- */
+/** Throws UserError: locked, denied, an unusable warehouse, a time zone changed unconfirmed. */
 export async function syncProject(
   config: Config,
   project: ProjectConfig,
@@ -59,7 +54,6 @@ export async function syncProject(
     const { run, requests } = await runSyncUnderLock(lock, warehouse, budgets, project, {
       mode,
       streams,
-      changeColumns: options.changeColumns,
       signal,
       log,
       isNewAddress,
@@ -96,7 +90,6 @@ async function hasReadAnything(
 export type SyncRunOptions = ServiceOptions & {
   readonly mode: SyncMode
   readonly streams: readonly StreamName[]
-  readonly changeColumns?: boolean | undefined
   readonly isSliceOver?: (() => boolean) | undefined
   /** For how long facts are derived at the end; what is left stays pending. */
   readonly maxFactsMs?: Ms | undefined
@@ -104,10 +97,7 @@ export type SyncRunOptions = ServiceOptions & {
   readonly onBudget?: (budget: BudgetView) => void
 }
 
-/**
- * Releases the lock. `isLockLost`: another process took it over, which stopped the run. Throws
- * UserError if fewer columns would be private, and no person has said so.
- */
+/** Releases the lock. `isLockLost`: another process took it over, which stopped the run. */
 export async function runSyncUnderLock(
   lock: AcquiredLock,
   warehouse: Warehouse,
@@ -136,7 +126,6 @@ export async function runSyncUnderLock(
     const { streams, isSliceOver, onProgress } = options
     const applying = {
       streams,
-      isConfirmed: options.changeColumns === true,
       rules: service.columns,
       mirror,
       signal: service.signal,

@@ -21,7 +21,6 @@ type Options = CommonOptions & {
   readonly streams?: readonly StreamName[]
   readonly wait?: true
   readonly changeTimeZone?: true
-  readonly changeColumns?: true
 }
 
 const help = `
@@ -54,10 +53,6 @@ export const command = defineCommand<Options>({
       '--change-time-zone',
       'after a change of the time zone: read every rollup again, and replace those of the old one',
     ),
-    new Option(
-      '--change-columns',
-      'after `columns` or `hash_key` made less private: read it again, and store it',
-    ),
     quietOption(),
     jsonOption(),
   ],
@@ -67,11 +62,10 @@ export const command = defineCommand<Options>({
       context,
       options,
       async ({ config, project }, handlers, display) => {
-        const { mode, streams = project.streams, wait = false } = options
-        const { changeTimeZone = false, changeColumns = false } = options
+        const { mode, streams = project.streams, wait = false, changeTimeZone = false } = options
         const { syncProject } = await context.load(() => import('../app/sync.ts'))
         const progress = createSyncLine(display, context.now)
-        const chosen = { mode, streams, wait, changeTimeZone, changeColumns }
+        const chosen = { mode, streams, wait, changeTimeZone }
         return syncProject(config, project, { ...chosen, ...handlers, ...progress })
       },
       renderSync,
