@@ -73,11 +73,7 @@ export type RejectedImport =
   /** The same bytes were imported before as `batch`. */
   | { readonly outcome: 'imported before'; readonly project: ProjectName; readonly batch: string }
 
-/** `differing`: of the rows that were skipped. */
-export type QueuedImport = Pick<
-  FileCheck,
-  'differing' | 'differingBatch' | 'notices' | 'ignoredColumns' | 'emptyRows' | 'columns'
-> & {
+export type QueuedImport = {
   readonly outcome: 'queued' | 'draft'
   readonly project: ProjectName
   /** Null if the file was empty or all refs were queued before. */
@@ -85,6 +81,18 @@ export type QueuedImport = Pick<
   readonly queued: number
   /** How many were skipped because their refs were queued before. */
   readonly alreadyQueued: number
+  /** How many of these differ from what was queued with the same ref. */
+  readonly differing: number
+  /** The batch of what was queued; null if there are several or none. */
+  readonly differingBatch: string | null
+  /** What a person should know about rows without mistakes. */
+  readonly notices: readonly MistakeKind[]
+  /** The columns that were let through. */
+  readonly ignoredColumns: readonly string[]
+  /** Rows of a sheet without a reply and a flag: they are still to be written. */
+  readonly emptyRows: number
+  /** What a person said that a column means, now or for an earlier file; `ignored` = nothing. */
+  readonly columns: Readonly<Record<string, string>>
 }
 
 /**
@@ -193,9 +201,7 @@ function toQueuedImport(
 }
 
 type FileCheck = Awaited<ReturnType<typeof checkLines>> & {
-  /** Rows of a sheet without a reply and a flag: they are still to be written. */
   readonly emptyRows: number
-  /** What a person said that a column means, now or for an earlier file; `ignored` = nothing. */
   readonly columns: ColumnMap
   /** Whose conversations the rows are, or what their words are, was concluded and not seen yet. */
   readonly mustBeSeen: boolean

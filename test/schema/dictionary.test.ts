@@ -39,3 +39,8 @@ test('docs/reference is up to date', () => {
   })
   expect({ status, stderr: String(stderr) }).toEqual({ status: 0, stderr: '' })
 })
+
+test('the documents of commands say what they are, and not which function makes them', () => {
+  const commands = readFileSync(`${root}docs/reference/commands.md`, 'utf8')
+  expect(commands.match(/.*ReturnType<.*/g)).toBeNull()
+})

@@ -88,7 +88,6 @@ export async function readProjectIncidents(db: Db, project: ProjectId, now: Epoc
     await readSends({ db, project }),
   ]
   return {
-    /** The worker sends nothing for this project until then because the service denied its key. */
     paused: until > now ? { until: toTimestamp(until), why: row?.paused_why ?? '' } : null,
     /**
      * Nothing is sent until a person has decided: the warehouse went back in time, or a person
@@ -96,9 +95,7 @@ export async function readProjectIncidents(db: Db, project: ProjectId, now: Epoc
      */
     held:
       held !== null ? { ...held, resumeBy: '--restored' } : stop && { ...stop, resumeBy: '--all' },
-    /** When the record of requests was last lost: nothing was sent for one window. */
     lost: lostAt === null ? null : { at: toTimestamp(lostAt), why: row?.budget_lost_why ?? '' },
-    /** Where it has moved, or from where it is still arriving; null: it is here. */
     moved: move === undefined ? null : describeMove(move),
   }
 }

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import { type StreamName, streamNames } from '../../../schema/stream-specs.ts'
 import { countPendingConversations } from '../../analytics/sql/facts-state.ts'
-import type { GapReport, SyncMode, SyncOutcome } from '../../mirror/mirror.ts'
+import type { AuditEstimate, GapReport, SyncMode, SyncOutcome } from '../../mirror/mirror.ts'
 import { readAuditEstimates, readMirrorState } from '../../mirror/sql/mirror-state.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { estimateMs, steadyLimits } from '../../service/core/budget.ts'
@@ -14,7 +14,7 @@ import { type Ms, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { countRowsOf } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { failedStream } from '../core/job-failure.ts'
+import { failedStream, type JobKind } from '../core/job-failure.ts'
 import { listUnfinishedErasures } from './erase.ts'
 import { listAnnounced } from './notifications.ts'
 import { readProjectIncidents } from './projects.ts'
@@ -87,23 +87,18 @@ export async function readProjectState(context: ProjectDb, now: number) {
       const failedSince = jobFailure === undefined ? failed_since : toTimestamp(jobFailure.since)
       return { syncedAt, skipped, failed: failed ?? jobFailure?.reason ?? null, failedSince }
     },
-    /** Other failing jobs of the workers, of this project and of all projects. */
     failures: failures.map(({ key: subject, since, lastAt, job, failures, reason }) => ({
       job,
-      /** The stream and mode of a sync, the lane of write-backs, or the schedule; else empty. */
       subject,
       since: toTimestamp(since),
       lastAt: toTimestamp(lastAt),
       failures,
       reason,
     })),
-    /** Running workers. `queue`: redis or embedded. `heardAt`: the last heartbeat. */
     workers: await listLiveWorkers(db, now),
     ...(await readProjectIncidents(db, project, now)),
-    /** What the audits of the last 30 days show, by stream. */
     audits: await readAuditEstimates(context, now),
     writebacks: await createOutbox(context).countByStatus({}),
-    /** Lanes that wait until a person resolves an uncertain write-back. */
     blockedLanes: await countRowsOf(
       db,
       sql`(select distinct lane from writebacks
@@ -149,10 +144,7 @@ export async function readBehaviours(
 }
 
 /** `status`, one project. Reads only the warehouse. */
-export type StatusReport = Omit<
-  Awaited<ReturnType<typeof readProjectState>>,
-  'lastSyncOf' | 'lost'
-> & {
+export type StatusReport = {
   readonly project: ProjectName
   readonly streams: readonly {
     readonly stream: StreamName
@@ -173,6 +165,16 @@ export type StatusReport = Omit<
     /** The first of the consecutive failures; null = it does not fail. */
     readonly failedSince: string | null
   }[]
+  /** Other failing jobs of the workers, of this project and of all projects. */
+  readonly failures: readonly {
+    readonly job: JobKind
+    /** The stream and mode of a sync, the lane of write-backs, or the schedule; else empty. */
+    readonly subject: string
+    readonly since: string
+    readonly lastAt: string
+    readonly failures: number
+    readonly reason: string
+  }[]
   readonly lastRun: {
     readonly id: string
     readonly mode: SyncMode
@@ -185,6 +187,22 @@ export type StatusReport = Omit<
   readonly clockOffset: number | null
   /** The process that is syncing now, if any. */
   readonly running: { readonly holder: string; readonly since: string } | null
+  /** Running workers. `queue`: redis or embedded. `heardAt`: the last heartbeat. */
+  readonly workers: readonly {
+    readonly holder: string
+    readonly queue: string
+    readonly since: string
+    readonly heardAt: string
+  }[]
+  /** The worker sends nothing for this project until then because the service denied its key. */
+  readonly paused: { readonly until: string; readonly why: string } | null
+  /** Where it has moved, or from where it is still arriving; null: it is here. */
+  readonly moved: string | null
+  /**
+   * Nothing is sent because the warehouse went back in time, until a person has decided.
+   * `resumeBy`: the option of `writeback resume` that ends this.
+   */
+  readonly held: { readonly since: string; readonly why: string; readonly resumeBy: string } | null
   readonly gaps: readonly GapReport[]
   readonly facts: {
     /** Whose facts for analysts are still to be derived. */
@@ -194,8 +212,13 @@ export type StatusReport = Omit<
   }
   /** Visitors whose erasure was killed before its end, and has to be repeated; `''`: the project. */
   readonly unfinishedErasures: readonly string[]
+  /** What the audits of the last 30 days show, by stream. */
+  readonly audits: readonly AuditEstimate[]
+  readonly writebacks: Readonly<Record<string, number>>
   /** Write-backs without a project, which were inserted by plain SQL. */
   readonly withoutProject: number
+  /** Lanes that wait until a person resolves an uncertain write-back. */
+  readonly blockedLanes: number
   readonly behaviours: readonly (ServiceBehaviour & { readonly learnedAt: string })[]
   /** What people were notified of and still holds, and when it was last announced. */
   readonly notifications: readonly { readonly event: string; readonly announcedAt: string }[]
@@ -207,6 +230,7 @@ export type StatusReport = Omit<
     readonly forecastMs: Ms
     /** RFC 3339: the service asked to wait (429), which `forecastMs` includes; null = not. */
     readonly pausedUntil: string | null
-    readonly lost: Awaited<ReturnType<typeof readProjectIncidents>>['lost']
+    /** When the record of requests was last lost: nothing was sent for one window. */
+    readonly lost: { readonly at: string; readonly why: string } | null
   }
 }

@@ -52,8 +52,12 @@ export function shownState({
 }
 
 /** How long the rest of a batch takes. */
-export type BatchEstimate = SendEstimate &
-  ReturnType<typeof toRestReport> & { readonly left: number }
+export type BatchEstimate = SendEstimate & {
+  readonly left: number
+  /** Nothing of it leaves before this time (RFC 3339); null if it need not wait. */
+  readonly restsUntil: string | null
+  readonly restsBecause: string | null
+}
 
 export type BatchesReport = {
   readonly project: ProjectName
