@@ -22,8 +22,6 @@ export default defineConfig({
     isolate: false,
     // Three times the cores, as many tests wait for processes, servers and the disk.
     maxWorkers: Math.min(12, 3 * availableParallelism()),
-    // Most of what a test makes is garbage soon: collecting it is cheaper if it happens seldom.
-    execArgv: ['--max-semi-space-size=64'],
     sequence: { sequencer: LongestFirstSequencer },
     // Processes that the tests start need not compile anew what others have compiled: that is most
     // of a short one's work.
