@@ -48,7 +48,8 @@ export async function applyColumns(
   for (const { name } of affected) {
     if (name === 'visitors') await outbox.forgetEnded(rules)
     const toReread = await mirror.beginColumns(name, rules, Date.now())
-    if (toReread.length > 0)
+    // What is no longer mirrored is read again only when it is mirrored again.
+    if (toReread.length > 0 && streams.includes(name))
       notices.push(
         `${name} is read again, because the stored values of ${toReread.join(', ')} cannot ` +
           'be turned into what `columns` asks for now.',

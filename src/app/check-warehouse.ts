@@ -30,12 +30,12 @@ export async function checkWarehouse(config: Config, project: ProjectConfig) {
       readOnly: true,
     })
     const columns = {
-      name: 'columns',
+      name: 'stored columns',
       state: 'warning',
       detail:
-        `${lax.join(', ')} are private in the warehouse by other settings, an earlier ` +
-        '`columns` or `hash_key` or those of another worker: the next sync reads all of it again',
-      hint: 'give all workers of a project the same settings',
+        `stored without ${lax.join(', ')}, or with another hash, as earlier settings or those of ` +
+        'another worker say: the next sync reads all of it again',
+      hint: 'if another worker has other settings, give it the same ones first',
     } as const
     return [{ ...item, detail }, ...(lax.length === 0 ? [] : [columns])]
   } catch (error) {

@@ -98,6 +98,7 @@ export async function writebackDeps(
     ...project,
     get: client.get,
     columns: await warehouse.retry.run(() => strictestRules(warehouse, project)),
+    compared: service.columns,
     send: client.send,
     isProjectServed: client.isProjectServed,
     outbox: warehouse.retry === noRetry ? { ...outbox, settleSent: persistent } : outbox,

@@ -152,7 +152,7 @@ function chooseFormat({ format, output, ...flags }: Options): Format {
   const known = formatsByExtension[extname(output).toLowerCase()]
   if (known !== undefined) return known
   throw unclearFormat(
-    `the name ${output} does not say it`,
+    `the name ${output} does not say which`,
     'end it with .html, .md or .json, or add --format',
   )
 }

@@ -186,9 +186,10 @@ function readProject(
     if (ofProxy !== null) problems.push({ where: variable ?? locate('proxy'), why: ofProxy })
     const ofKey = hashKeyProblem(project)
     if (ofKey !== undefined) problems.push({ where: locate('hash_key'), why: ofKey })
+    // No other command posts: `writeback stop`, `cancel` and `erase` must not wait for it.
+    const ofNotify = notifyProblem(project.notify)
+    if (ofNotify !== undefined) problems.push({ where: locate('notify'), why: ofNotify })
   }
-  const ofNotify = notifyProblem(project.notify)
-  if (ofNotify !== undefined) problems.push({ where: locate('notify'), why: ofNotify })
   return { ...project, proxy }
 }
 

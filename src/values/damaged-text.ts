@@ -133,7 +133,7 @@ const kinds: readonly Kind[] = [
  */
 const address = /\b(?:https?:\/\/|www\.|[A-Za-z]:\\)[^\s<>"]+|(?<!\S)\\\\[^\s<>"]+/gi
 
-/** Null: it looks as a person writes. Of several kinds, the first. */
+/** Null: it looks as a person writes. Of several kinds, one that nothing can restore, else the first. */
 export function findTextChange(text: string): TextChange | null {
   const addresses = [...text.matchAll(address)].map(
     ({ 0: found, index }) => [index, index + found.length] as const,
@@ -148,7 +148,7 @@ export function findTextChange(text: string): TextChange | null {
     )
     return first === undefined ? [] : [{ kind, place: first[0] }]
   })
-  const [first] = found
+  const first = found.find(({ kind }) => kind.restore === undefined) ?? found[0]
   if (first === undefined) return null
   const restored = found
     .reduce((whole, { kind }) => restoreKind(whole, kind), text)

@@ -93,7 +93,7 @@ export async function createPrivateFixture(
   const checkColumns = async (columns: readonly ColumnRule[]) => {
     const project = projectWith(columns)
     const items = await checkProject(configOf(instance.url, project), project, common)
-    return items.filter(({ name }) => name === 'columns')
+    return items.filter(({ name }) => name === 'stored columns')
   }
   const readVisitorNow = (columns: readonly ColumnRule[], id: string) => {
     const project = projectWith(columns)

@@ -97,7 +97,7 @@ describe('a batch', () => {
       ),
     ])
     expect(lines.at(-2)).toBe(
-      'to export what was not done: deskmirror writeback list --batch flags --status failed --csv --project shop',
+      'to export what did not succeed: deskmirror writeback list --batch flags --status failed --csv --project shop',
     )
     expect(lines.join()).not.toContain('What has not left')
   })

@@ -75,7 +75,7 @@ describe('the output of a push', () => {
       'shop   12 settled: 9 succeeded, 1 failed, 2 conflicts   2,500 requests   10 min 32 s   blocked',
       'conflict   2   a visitor wrote at …       for example: deskmirror writeback show 456789ab --project shop',
       'failed     1   the service answered 404   for example: deskmirror writeback show 456789cd --project shop',
-      'to export what was not done: deskmirror writeback list --status failed,conflict --csv --project shop',
+      'to export what did not succeed: deskmirror writeback list --status failed,conflict --csv --project shop',
       'left: 4 queued, 3 drafts',
       'drafts wait for approval: deskmirror writeback approve --all --project shop, or --batch NAME',
       'note: message, handled stay queued: the key lacks conversations:write',

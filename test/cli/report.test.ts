@@ -90,7 +90,7 @@ for (const [name, beginning] of files) {
 }
 
 const unclear = [
-  [['--output', 'week.pdf'], 'the name week.pdf does not say it'],
+  [['--output', 'week.pdf'], 'the name week.pdf does not say which'],
   [['--json', '--format', 'html'], '--format html and --json contradict each other'],
   [['--html', '--markdown'], '--markdown and --html contradict each other'],
 ] as const

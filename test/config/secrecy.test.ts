@@ -190,11 +190,11 @@ describe('a key in the wrong place is refused and not repeated', () => {
     const address = 'https://hooks.example.com/T0/B0/hunter2X?sig=Tr0ub4dor'
     expect(collectSecrets(load(address)())).toContain(address)
     expect(load('http://127.0.0.1:8065/hooks/x')().projects[0]?.notify?.reveal()).toContain('8065')
-    for (const wrong of ['http://hooks.example.com/x', 'hooks.example.com/x', 'https://a:b@h/x'])
-      for (const needs of ['service', 'mirror'] as const)
-        expect(load(wrong, needs)).toThrow(
-          /DESKMIRROR_NOTIFY must (be an https address|have no user name)/,
-        )
+    for (const wrong of ['http://hooks.example.com/x', 'hooks.example.com/x', 'https://a:b@h/x']) {
+      expect(load(wrong)).toThrow(/DESKMIRROR_NOTIFY must (be an https address|have no user name)/)
+      // Commands that post nothing, such as the one that stops all sending, need not wait for it.
+      expect(load(wrong, 'mirror')).not.toThrow()
+    }
   })
 
   test('DESKMIRROR_API_KEY_FILE with the key itself explains the problem', () => {

@@ -523,6 +523,7 @@ test('write-backs are sent even if reads are very slow', async () => {
       },
       isProjectServed: async () => true,
       columns: noColumnRules,
+      compared: noColumnRules,
       outbox,
       mirror: {
         commit: async () => ({ changed: 0, unchanged: 0 }) as never,

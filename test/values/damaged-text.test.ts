@@ -20,6 +20,7 @@ describe('what another program has changed', () => {
     ['Gr%C3%BC%C3%9Fe%20aus%20K%C3%B6ln', 'an encoding of addresses', 'Grüße aus Köln'],
     ['one_x000B_two', 'an escape of Excel', 'one two'],
     ['Dear {{name}}', 'a placeholder that nobody has filled in', null],
+    ['Dear {{name}} &amp; all', 'a placeholder that nobody has filled in', 'Dear {{name}} & all'],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a placeholder that another program left
     ['Dear ${first_name}', 'a placeholder that nobody has filled in', null],
     ['1.23456789012346E+17', 'a number that a spreadsheet has shortened', null],

@@ -60,7 +60,7 @@ export function exportStep(counts: StatusCounts, hint: CommandHint, option = '')
   const statuses = presentStatuses(counts).filter((status) => unsuccessful.includes(status))
   if (statuses.length === 0) return false
   const command = `writeback list ${option}--status ${statuses.join(',')} --csv`
-  return `to export what was not done: ${hint(command)}`
+  return `to export what did not succeed: ${hint(command)}`
 }
 
 /** `until`: RFC 3339. */

@@ -61,8 +61,9 @@ export async function showAuditLog(site: Site, request: FastifyRequest): Promise
     ]),
     'Nothing has been decided yet.',
   )
-  const content = html`<p class="faint">Every sign-in and every decision. Looking at a page is not
-    an event. Times are UTC.</p>
+  const content = html`<p class="faint">Every sign-in, and every decision made in the console: a
+    write-back's own page also has those of the command line. Looking at a page is not an event.
+    Times are UTC.</p>
 ${log}
 ${older(next === null ? null : withQuery('/console/log', { before: next }))}`
   return { title: 'Audit log', section: 'Audit log', content }

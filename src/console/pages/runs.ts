@@ -2,6 +2,7 @@
 import { withQuery } from '../../values/address.ts'
 import { formatCount, formatDuration } from '../../values/format.ts'
 import { type Html, html } from '../../values/html.ts'
+import type { Ms } from '../../values/time.ts'
 import { addressOf, choices, facts, linkTo, older, section, table } from '../blocks.ts'
 import { rowsPerPage, toPage } from '../core/list-page.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
@@ -23,6 +24,9 @@ function outcomeOf({ outcome, startedAt }: RunRow, now: number): string {
     : (outcomeWords[outcome] ?? outcome)
 }
 
+/** The warehouse has whole seconds. */
+const runDuration = (ms: Ms) => (ms < 1000 ? 'under 1 s' : formatDuration(ms))
+
 export function runTable(
   runs: readonly RunRow[],
   frame: ProjectFrame,
@@ -37,7 +41,7 @@ export function runTable(
       html`<span class="outcome ${run.outcome ?? 'running'}">${outcomeOf(run, frame.now)}</span>`,
       run.finishedAt === null
         ? '–'
-        : formatDuration(Date.parse(run.finishedAt) - Date.parse(run.startedAt)),
+        : runDuration(Date.parse(run.finishedAt) - Date.parse(run.startedAt)),
       formatCount(run.requests),
       formatCount(run.rows),
       formatCount(run.changed),

@@ -83,7 +83,7 @@ export function createSessions(
     /** Whether anyone can sign in without a one-time link. */
     hasTokens: () => access.httpToken !== null || people().length > 0,
     /**
-     * Null: the name and the token do not fit. With the token of HTTP everybody names themselves.
+     * Null: the name and the token do not match. With the token of HTTP everybody names themselves.
      */
     checkToken: (
       name: string,

@@ -58,7 +58,7 @@ export function addSignIn(app: FastifyInstance, site: Site): void {
       const person = sessions.nameOfPerson(form.name)
       logRefusal(log, { event: 'console.sign_in_refused', person })
       await record('sign_in_refused', person ?? '', '')
-      return refuse(401, form.code === '' ? 'The name and the token do not fit.' : usedLink)
+      return refuse(401, form.code === '' ? 'The name and the token do not match.' : usedLink)
     }
     const { method, viewer } = found
     await record('signed_in', viewer.name, viewer.role, method)

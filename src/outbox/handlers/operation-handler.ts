@@ -82,6 +82,8 @@ export type WritebackDeps = {
   readonly mirror: Pick<Mirror, 'commit' | 'readRawById'>
   /** What the mirror may store of what `get` and `send` show. */
   readonly columns: ColumnRules
+  /** As the settings say now: by these, live and mirrored values are compared. */
+  readonly compared: ColumnRules
   /** Delay before a reply without a response is verified. */
   readonly verifyAfterMs: Ms
   /** Whether a reply that two verifications did not find is sent again; else a person decides. */

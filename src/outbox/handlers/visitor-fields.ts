@@ -37,17 +37,18 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
     }
     const hash = findHash(body)
     if (hash !== null) return { event: 'invalid', why: hash }
-    const { columns } = deps
+    // A value that is stored by other rules looks changed: a conflict, and no edit is overwritten.
+    const { columns, compared } = deps
     const { id } = writeback
     const { ownEdit, lastOwnEdit } = (await deps.outbox.readOwnEdits([id])).get(id) ?? noOwnEdits
     // The mirror, which the person saw, may have only hashes: they are compared with hashes.
     const facts = {
-      queuedAs: writeback.targetSnapshot && asMirrored(columns, writeback.targetSnapshot),
+      queuedAs: writeback.targetSnapshot && asMirrored(compared, writeback.targetSnapshot),
       sentAs: writeback.evidence.before,
-      ownEdit: asMirrored(columns, ownEdit),
-      lastOwnEdit: asMirrored(columns, lastOwnEdit),
+      ownEdit: asMirrored(compared, ownEdit),
+      lastOwnEdit: asMirrored(compared, lastOwnEdit),
     }
-    const edit = findForeignEdit(asMirrored(columns, wanted), asMirrored(columns, live), facts)
+    const edit = findForeignEdit(asMirrored(compared, wanted), asMirrored(compared, live), facts)
     if (edit !== null) return { event: 'conflicted', why: edit }
     return { body, before: withoutPrivate(columns, shown) }
   },
