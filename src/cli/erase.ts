@@ -125,7 +125,8 @@ async function eraseProjectRows(
   }).finally(display.clear)
   const { search, left } = report
   const isDone = search === null || (isClean(search) && Object.keys(left).length === 0)
-  const command = `deskmirror erase --project ${named} --yes`
+  // Of one that is configured, `projectLines` says what comes first.
+  const command = report.isConfigured ? null : `deskmirror erase --project ${named} --yes`
   const lakes = lakesOf(config).filter(
     ({ project }) => project === null || project.projectId === report.projectId,
   )
@@ -142,7 +143,7 @@ async function eraseProjectRows(
 function erasedLines(
   { rows: erased, dryRun, search }: EraseReport,
   notes: readonly string[],
-  command: string,
+  command: string | null,
 ): readonly string[] {
   const rows = countLines(erased)
   const does = rows.length > 0 ? 'erases it' : 'cleans files and statistics once more'
@@ -151,7 +152,8 @@ function erasedLines(
     rows.length > 0 ? erases : 'erased before, and nothing of it is stored',
     ...rows,
     ...notes,
-    ...(search === null ? [`next: ${command} ${does}`] : remainsLines(search)),
+    ...(search === null && command !== null ? [`next: ${command} ${does}`] : []),
+    ...(search === null ? [] : remainsLines(search)),
   ]
 }
 

@@ -293,7 +293,9 @@ for (const kind of kinds)
       expect([ended.exit, JSON.parse(ended.out).left]).toEqual([0, {}])
       expect(await warehouse.query('select 1 from message_rows')).toEqual([])
       const shown = await runInProcess(['erase', '--project', 'default'], { cwd, env })
-      expect(shown.out).toMatch(/erased before[\s\S]*it is still configured[\s\S]*next: deskmirror/)
+      expect(shown.out).toMatch(
+        /erased before[\s\S]*it is still configured[\s\S]*deskmirror erase --project/,
+      )
       const usage = await runInProcess(['erase', '--yes'], { cwd, env })
       expect([usage.exit, usage.err]).toEqual([
         2,

@@ -111,7 +111,7 @@ for (const database of ['sqlite', 'postgres'] as const)
           { operation: 'visitor', visitor_id: visitor(0), name: 'A Corrected Name' },
           { operation: 'visitor', visitor_id: visitor(1), email: 'ours@example.org' },
         )
-        // The edit of somebody else stays, although their address was not stored to compare it.
+        // Another person’s edit stays, although their address was not stored to compare it.
         sandbox.mutate.renameVisitor(visitor(1), 'Another Name', 'theirs@example.org')
         await push({ columns: someRules, hashKey })
         expect(await statuses()).toEqual(['succeeded', 'conflict'])

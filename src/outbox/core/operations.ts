@@ -72,7 +72,10 @@ const described = {
     alsoSets: { handled: false },
     readsPerSend: 4,
     fields: {
-      content: contentField,
+      content: {
+        ...contentField,
+        help: 'the text; - reads it from standard input (required, unless --template)',
+      },
       sender_name: {
         schema: singleLineText(maxLengths.name),
         kind: 'line',
