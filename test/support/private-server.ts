@@ -3,6 +3,7 @@
  * process.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer, Socket } from 'node:net'
 import { delimiter, join } from 'node:path'
@@ -55,16 +56,21 @@ function expandVersions(folder: string): string[] {
 }
 
 /**
- * A port that is free now. If another process takes it meanwhile, the start fails and is tried
- * again.
+ * A port that is free now, below those that systems give to connections and to servers that name
+ * none. If another process takes it meanwhile, the start fails and is tried again.
  */
 export async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done))
-  const address = probe.address()
-  await new Promise((done) => probe.close(done))
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has no port')
-  return address.port
+  for (;;) {
+    const port = randomInt(12_000, 32_000)
+    const probe = createServer()
+    const isFree = await new Promise<boolean>((done) => {
+      probe.once('error', () => done(false))
+      probe.listen(port, '127.0.0.1', () => done(true))
+    })
+    if (!isFree) continue
+    await new Promise((done) => probe.close(done))
+    return port
+  }
 }
 
 /**

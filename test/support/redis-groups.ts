@@ -13,6 +13,7 @@ import {
   type Server,
   type ServerUser,
   startGuarded,
+  tryThreeTimes,
   unprivilegedUser,
 } from './private-server.ts'
 import type { KeyPair } from './tls.ts'
@@ -142,13 +143,16 @@ export async function startRedisCluster(options: GroupOptions = {}): Promise<Red
   const { at, kill, isSynced, connect } = administer(options)
   const servers: ClusterNode[] = []
   const startNode = async () => {
-    const busPort = await freePort()
-    const server = await startServer(options, {
-      'cluster-enabled': 'yes',
-      'cluster-port': busPort,
-      'cluster-node-timeout': 1000,
-      'cluster-replica-validity-factor': 0,
-      ...(options.tls && { 'tls-cluster': 'yes' }),
+    const { busPort, ...server } = await tryThreeTimes(async () => {
+      const bus = await freePort()
+      const started = await startServer(options, {
+        'cluster-enabled': 'yes',
+        'cluster-port': bus,
+        'cluster-node-timeout': 1000,
+        'cluster-replica-validity-factor': 0,
+        ...(options.tls && { 'tls-cluster': 'yes' }),
+      })
+      return { ...started, busPort: bus }
     })
     await at(server.port, (redis) => setUser(redis, '{deskmirror}'))
     const id = await at(server.port, (redis) => redis.call('CLUSTER', 'MYID'))
@@ -232,11 +236,8 @@ export async function startRedisSentinels(options: GroupOptions = {}): Promise<R
   const servers: RedisNode[] = []
   const startNode = async (master?: number) => {
     const replica = master === undefined ? {} : { replicaof: `127.0.0.1 ${master}` }
-    const node = await startServer(options, {
-      'min-replicas-to-write': 1,
-      'min-replicas-max-lag': 10,
-      ...replica,
-    })
+    const settings = { 'min-replicas-to-write': 1, 'min-replicas-max-lag': 10, ...replica }
+    const node = await tryThreeTimes(() => startServer(options, settings))
     await at(node.port, (redis) => setUser(redis, 'deskmirror'))
     if (master !== undefined) await until(() => isSynced(node.port))
     servers.push(node)
@@ -244,7 +245,9 @@ export async function startRedisSentinels(options: GroupOptions = {}): Promise<R
   }
   const master = await startNode()
   await Promise.all([startNode(master.port), startNode(master.port)])
-  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(options, master.port)))
+  const sentinels = await Promise.all(
+    [1, 2, 3].map(() => tryThreeTimes(() => startSentinel(options, master.port))),
+  )
   const dead = new Set<number>()
   const masterPort = () =>
     at(sentinels[0]!.port, async (redis) => {
