@@ -32,20 +32,26 @@ const forms: readonly (readonly [Partial<Switches>, string])[] = [
   [{ 'reply.late': 30_000 }, 'uncertain'],
 ]
 
+async function expectSentOnce(
+  kind: 'foreign-429-after' | 'html-429-after',
+  switches: Partial<Switches>,
+  becomes: string,
+) {
+  const o = await createOutboxFixture({ switches, project: quick })
+  o.sandbox.scriptFault({ kind, operation: 'sendMessage' })
+  await o.queue(line(o.conversation(0)))
+  await o.push()
+  expect(await o.statuses()).toEqual([becomes])
+  expect(performedWrites(o.sandbox)).toHaveLength(1)
+}
+
 // Each form with one of the two kinds.
 for (const kind of ['foreign-429-after', 'html-429-after'] as const)
   for (const [n, [switches, becomes]] of forms.entries())
     sampledTest(
       (n % 2 === 0) === (kind === 'html-429-after'),
       `a reply that arrived although it was answered 429 is not sent again (${kind}, ${JSON.stringify(switches)})`,
-      async () => {
-        const o = await createOutboxFixture({ switches, project: quick })
-        o.sandbox.scriptFault({ kind, operation: 'sendMessage' })
-        await o.queue(line(o.conversation(0)))
-        await o.push()
-        expect(await o.statuses()).toEqual([becomes])
-        expect(performedWrites(o.sandbox)).toHaveLength(1)
-      },
+      () => expectSentOnce(kind, switches, becomes),
     )
 
 /** The gateway had passed the reply on, and nothing shows it until the time is over. */
@@ -63,15 +69,7 @@ for (const kind of ['foreign-429-after', 'html-429-after'] as const)
     sampledTest(
       (text === 'signed') === (kind === 'html-429-after'),
       `a reply that nothing shows until Retry-After has passed is not sent again (${kind}, ${text})`,
-      async () => {
-        const switches = { ...hiddenForAWhile, 'reply.text': text }
-        const o = await createOutboxFixture({ switches, project: quick })
-        o.sandbox.scriptFault({ kind, operation: 'sendMessage' })
-        await o.queue(line(o.conversation(0)))
-        await o.push()
-        expect(await o.statuses()).toEqual([becomes])
-        expect(performedWrites(o.sandbox)).toHaveLength(1)
-      },
+      () => expectSentOnce(kind, { ...hiddenForAWhile, 'reply.text': text }, becomes),
     )
 
 test('a reply that was answered 503, and that nothing shows until Retry-After has passed, is not sent again', async () => {
