@@ -1,6 +1,7 @@
 /** Postgres through a connection pool. Nothing is prepared, as a pooler may be in between. */
 import { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
+import pRetry from 'p-retry'
 import pg from 'pg'
 import type { ProjectId } from '../values/project.ts'
 import { toTimestamp } from '../values/time.ts'
@@ -214,7 +215,7 @@ async function inspectServer(
     readonly projects: readonly ProjectId[]
   },
 ): Promise<void> {
-  const client = await pool.connect()
+  const client = await connectWhenFree(pool)
   /** The schema that this connection has only by the search path of its role. */
   let unpinned: string | null = null
   try {
@@ -239,6 +240,15 @@ async function inspectServer(
   }
   // A pooler that ignores the option is good enough, unless another schema comes first.
   if (unpinned !== null) await inspectServer(pool, { ...expected, schema: unpinned })
+}
+
+/** A connection that was closed counts until its process on the server has ended, a moment later. */
+function connectWhenFree(pool: pg.Pool): Promise<pg.PoolClient> {
+  return pRetry(() => pool.connect(), {
+    retries: 6,
+    minTimeout: 20,
+    shouldRetry: ({ error }) => error instanceof pg.DatabaseError && error.code === '53300',
+  })
 }
 
 /** To a user who may not use a schema it looks as if it were missing. */

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { pino } from 'pino'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { checkProject } from '../../src/app/check.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { readStatus } from '../../src/maintenance/sql/status.ts'
@@ -91,13 +91,6 @@ test('a user who has reached the connection limit gets a clear message', async (
 })
 
 test('a sync succeeds with a single connection, even if it is terminated again and again', async () => {
-  // Those of the tests before: a connection that was closed still counts until its process on the
-  // server has ended.
-  const open = `select 1 from pg_stat_activity where usename = '${role}'`
-  await vi.waitUntil(async () => (await administrator.query(open)).rowCount === 0, {
-    timeout: 120_000,
-    interval: 10,
-  })
   await changeForTest(
     `alter role ${role} connection limit 1`,
     `alter role ${role} connection limit -1`,
