@@ -37,11 +37,12 @@ async function readLengths(
   type Row = { id: string; rows: number } & Record<(typeof times)[number], string | null>
   const ofParent = (column: string) => sql`(select ${sql.ref(column)} from conversations as parent
     where parent.project_id = ${project} and parent.id = list.parent_id)`
-  const ofMessages = (
-    time: ReturnType<typeof sql>,
-  ) => sql`(select ${time} from message_rows as message
+  // In the order of the key: Postgres would else search all messages by time, for each list.
+  const ofMessages = (time: ReturnType<typeof sql>) => sql`(select ${time} from (
+    select created_at from message_rows as message
     where message.project_id = ${project} and message.conversation_id = list.parent_id
-    and message.deleted_at is null)`
+      and message.deleted_at is null
+    order by message.id) as listed)`
   const { rows } = await sql<Row>`
     select list.parent_id as id, list.listed_rows as rows,
       ${ofParent('created_at')} as began, ${ofParent('last_message_at')} as "lastAt",

@@ -1,8 +1,10 @@
 /**
- * The query plans of a sync without new rows: SQLite searches by index and scans no large table.
+ * The query plans of a sync: without new rows, SQLite searches by index and scans no large table;
+ * Postgres does not read all messages for each conversation.
  */
 import Database from 'better-sqlite3'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { databases } from '../../support/databases.ts'
 import { withSandbox } from './with-sandbox.ts'
 
 /** The tables that grow with the project. */
@@ -59,5 +61,22 @@ test('a sync without new rows scans no large table', async () => {
     } finally {
       file.close()
     }
+  })
+})
+
+test('a sync into Postgres reads each message a few times through an index', async () => {
+  const messages = { conversations: 80, messagesPerConversation: [30, 30] } as const
+  const size = { ...messages, visitors: 20, calls: 20, days: 2 }
+  await withSandbox({ db: databases[1], seed: 3, size }, async ({ warehouse, sync }) => {
+    await sync()
+    // Now there are statistics.
+    await sync({ mode: 'full' })
+    // A process of the server counts what it read when it ends.
+    const others = `select 1 from pg_stat_activity where datname = current_database()
+      and backend_type = 'client backend' and pid <> pg_backend_pid()`
+    await vi.waitUntil(async () => (await warehouse.query(others)).length === 0, { interval: 10 })
+    const reads = await warehouse.query(`select indexrelname as index, idx_tup_read as rows
+      from pg_stat_user_indexes where relname = 'message_rows' and idx_tup_read > 10 * 80 * 30`)
+    expect(reads).toEqual([])
   })
 })
