@@ -4,6 +4,7 @@ import { childStreamNames, listStreamNames, type StreamName } from '../schema/st
 import type { Config, ProjectConfig } from '../src/config/config.ts'
 import {
   loadCronParser,
+  nightWindows,
   type Schedule,
   type ScheduleName,
   scheduleNames,
@@ -88,21 +89,6 @@ export function missedSyncJobs(
       )
     })
   })
-}
-
-/** The hours of the night, in the project's time zone, in which a schedule gets its minute. */
-const nightWindows: Readonly<
-  Record<ScheduleName | 'lake', { readonly from: number; readonly hours: number }>
-> = {
-  reconcile: { from: 1, hours: 4 },
-  // After midnight in every time zone that the service may use, and after the reconcile began.
-  analytics: { from: 5, hours: 1 },
-  // Before the reconcile, so that it sees what a day of incremental syncs has left.
-  audit: { from: 0, hours: 1 },
-  // With what the night has read.
-  lake: { from: 6, hours: 1 },
-  incremental: { from: 0, hours: 1 },
-  availability: { from: 0, hours: 1 },
 }
 
 function toRecurrence(

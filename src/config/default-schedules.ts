@@ -1,4 +1,4 @@
-/** The five schedules of a project, and how often each fires. */
+/** The five schedules of a project, how often each fires, and when in the night. */
 import { createRequire } from 'node:module'
 import type { Ms } from '../values/time.ts'
 
@@ -37,6 +37,21 @@ export const defaultSchedules: Schedules = {
   analytics: { kind: 'nightly' },
   availability: { kind: 'every', ms: 60_000 },
   audit: { kind: 'nightly' },
+}
+
+/** The hours of the night, in the project's time zone, in which a schedule gets its minute. */
+export const nightWindows: Readonly<
+  Record<ScheduleName | 'lake', { readonly from: number; readonly hours: number }>
+> = {
+  reconcile: { from: 1, hours: 4 },
+  // After midnight in every time zone that the service may use, and after the reconcile began.
+  analytics: { from: 5, hours: 1 },
+  // Before the reconcile, so that it sees what a day of incremental syncs has left.
+  audit: { from: 0, hours: 1 },
+  // With what the night has read.
+  lake: { from: 6, hours: 1 },
+  incremental: { from: 0, hours: 1 },
+  availability: { from: 0, hours: 1 },
 }
 
 /** Loaded only for a cron pattern: it takes some tens of milliseconds, in every command. */

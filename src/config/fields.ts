@@ -5,14 +5,7 @@ import { listStreamNames, streamNames } from '../../schema/stream-specs.ts'
 import { trimEnd } from '../values/format.ts'
 import type { ProjectId } from '../values/project.ts'
 import { parseBaseUrl, parseServerUrl } from '../values/server-address.ts'
-import {
-  dayMs,
-  type EpochSeconds,
-  type Ms,
-  parseDuration,
-  parseRate,
-  parseTime,
-} from '../values/time.ts'
+import { dayMs, type EpochSeconds, type Ms, parseDuration, parseTime } from '../values/time.ts'
 import { parsePersonName } from './people.ts'
 import { containsApiKey } from './problems.ts'
 
@@ -63,7 +56,6 @@ export const projectId = parsedField(
       ? text
       : undefined,
 )
-export const rate = parsedField('write requests per window, like 600/60s', parseRate)
 export const duration = parsedField('write a duration, like 120s or 5m', parseDuration)
 const graces = 'write a duration of at most a day, like 30s, or off'
 /** 0: none. */
@@ -129,13 +121,6 @@ export const rowCount = z.union([anyRows, wholeNumberField(rows, 0, Number.MAX_S
 })
 export const auditSample = wholeNumberField('write how many rows, between 1 and 100000', 1, 100_000)
 export const concurrency = wholeNumberField('write a whole number between 1 and 1000', 1, 1000)
-const share = 'write a share between 0 and 0.9, like 0.2'
-export const reserve = z.number({ error: share }).min(0, share).max(0.9, share)
-const margin = 'write a share between 0 and 0.5, like 0.02'
-const decimal = z.string().regex(/^\d+(?:\.\d+)?$/)
-export const rateMargin = z
-  .union([z.number(), decimal.transform(Number)], { error: margin })
-  .refine((value) => value >= 0 && value <= 0.5, { error: margin })
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export const logLevel = z.enum(levels, { error: `write one of ${levels.join(', ')}` })

@@ -2,6 +2,7 @@
 import { type ListStreamName, type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type AnalyticsSettings, analyticsMap, analyticsSettings } from './analytics-settings.ts'
+import { budgetSettings } from './budget-settings.ts'
 import { columnsField } from './column-settings.ts'
 import {
   defaultSchedules,
@@ -67,19 +68,7 @@ export const projectSettings = {
     'Turns the receiver of webhooks on. Several while one replaces another: a list, or ' +
       'separated by commas in the variable.',
   ),
-  rate: setting('rate', field.rate.default({ requests: 600, windowMs: 60_000 })).about(
-    'The rate limit of the key: requests in a window.',
-  ),
-  writeRate: setting('write_rate', field.rate.default({ requests: 120, windowMs: 60_000 })).about(
-    'How many of these requests may be writes.',
-  ),
-  rateMargin: setting('rate_margin', field.rateMargin.default(0.02)).about(
-    'The share of both rates that is never used: 0 to 0.5. The default covers a service ' +
-      'that counts whole seconds.',
-  ),
-  reserve: fileSetting('reserve', field.reserve.default(0)).about(
-    'The share of the rate that is left to your other programs: 0 to 0.9.',
-  ),
+  ...budgetSettings,
   /** Null: all there is. */
   startDate: setting('start_date', field.orNull(field.startDate)).about(
     'How far back calls, analytics and activity go: `2024-01-01`. Without it: all there is.',

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { parseDays, parseOpeningHours } from '../../src/config/analytics-settings.ts'
+import { parseDays, parseOpeningHours } from '../../src/config/business-hours.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { ConfigurationError } from '../../src/config/problems.ts'
 import { createTempFolder } from '../support/temp-folder.ts'

@@ -1,12 +1,7 @@
 /** A project's local time and business hours, and the rows that show them to analysts. */
 
-import type {
-  AnalyticsSettings,
-  Holidays,
-  OpeningHours,
-  Target,
-  WeeklyHours,
-} from '../../config/analytics-settings.ts'
+import type { AnalyticsSettings, Target } from '../../config/analytics-settings.ts'
+import type { Holidays, OpeningHours, WeeklyHours } from '../../config/business-hours.ts'
 import {
   createTimeZone,
   type DayNumber,

@@ -11,7 +11,7 @@ import {
   calendarRows,
   createCalendar,
 } from '../../../src/analytics/core/calendar.ts'
-import type { WeeklyHours } from '../../../src/config/analytics-settings.ts'
+import type { WeeklyHours } from '../../../src/config/business-hours.ts'
 import type { Weekday } from '../../../src/values/time.ts'
 
 const at = (text: string) => Date.parse(text) / 1000

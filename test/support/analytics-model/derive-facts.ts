@@ -5,7 +5,8 @@ import { createCalendar } from '../../../src/analytics/core/calendar.ts'
 import { deriveConversationFacts } from '../../../src/analytics/core/conversation-facts.ts'
 import type { ConversationHistory, HandledChange } from '../../../src/analytics/core/handlings.ts'
 import { deriveVisits } from '../../../src/analytics/core/visits.ts'
-import type { AnalyticsSettings, OpeningHours } from '../../../src/config/analytics-settings.ts'
+import type { AnalyticsSettings } from '../../../src/config/analytics-settings.ts'
+import type { OpeningHours } from '../../../src/config/business-hours.ts'
 import { toMinutes } from './local-clock.ts'
 import {
   type ActivityRow,
