@@ -10,6 +10,7 @@ import { launchBrowser } from '../support/browser.ts'
 import { commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
 import { accessibilityProblems } from './axe.ts'
 import { openPage } from './open-page.ts'
+import { queueDrafts, replyTo } from './queued-rows.ts'
 import { useConsole } from './routes/console-server.ts'
 
 const [first, second] = [
@@ -18,7 +19,7 @@ const [first, second] = [
 ] as const
 
 async function fill(warehouse: Warehouse) {
-  const { query, projectDb } = warehouse
+  const { query } = warehouse
   const main = openMirror(warehouse, 'main')
   const talks = [first, second].map((id) => conversation(id, { visitor_id: 'v1' }))
   await main.commit(commit('visitors', [visitor('v1', {}, { name: 'Zoë' })]))
@@ -28,22 +29,8 @@ async function fill(warehouse: Warehouse) {
   )
   await main.commit(commit('messages', [message(first, 2, { content: 'On its way.' })]))
   for (const batchId of ['keys', 'forms', 'changed']) {
-    const requests = [first, second].map((target, n) => ({
-      ...({
-        operation: 'message',
-        target,
-        payload: { content: `${batchId} ${n}\u200b`, sender_name: 'Ann' },
-      } as const),
-      ref: null,
-      expect: null,
-      expiresAt: null,
-    }))
-    await createOutbox(projectDb('main')).enqueue([requests], {
-      status: 'draft',
-      batchId,
-      createdBy: 'olga',
-      expiresAt: null,
-    })
+    const replies = [first, second].map((target, n) => replyTo(target, `${batchId} ${n}\u200b`))
+    await queueDrafts(warehouse, batchId, replies)
   }
   await query(`insert into writebacks (project_id, id, operation, conversation_id, payload, batch_id, status)
     values ('main', 'h1', 'handled', '${second}', '{"handled":true}', 'flags', 'queued')`)

@@ -6,7 +6,6 @@ import { createProjectFacts } from '../../src/analytics/sql/project-facts.ts'
 import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import { periodTableNames } from '../../src/console/pages/render-period-page.ts'
-import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { addMinutes, recordPause } from '../../src/service/sql/request-counts.ts'
 import { createAuditLog } from '../../src/warehouse/audit-log.ts'
 import {
@@ -17,6 +16,7 @@ import {
   timeAt,
   visitor,
 } from '../warehouse/row-fixtures.ts'
+import { queueDrafts, replyTo } from './queued-rows.ts'
 
 const attacks = [
   '<img src=x onerror=alert(1)>',
@@ -117,25 +117,15 @@ export async function fillHostile(
 }
 
 /** A batch whose every text is hostile, and a write-back of each kind that a person may look at. */
-async function queueHostile({ query, projectDb }: Warehouse, personal: string): Promise<void> {
-  const common = { ref: null, expect: null, expiresAt: null }
-  const payload = { content: personal, sender_name: attack.slice(0, 60) }
-  const reply = { ...common, operation: 'message', target: known, payload } as const
-  const correction = {
-    ...common,
-    operation: 'visitor',
-    target: known,
-    payload: { name: `${personal.slice(0, 50)}!` },
-  } as const
+async function queueHostile(warehouse: Warehouse, personal: string): Promise<void> {
+  const { query } = warehouse
+  const words = replyTo(known, personal)
+  const reply = { ...words, payload: { ...words.payload, sender_name: attack.slice(0, 60) } }
+  const payload = { name: `${personal.slice(0, 50)}!` }
+  const correction = { ...words, operation: 'visitor', payload } as const
   const batch = { title: attack, source: attack, note: attack, reverts: null }
-  const options = {
-    status: 'draft',
-    batchId: hostileBatch,
-    createdBy: attack,
-    expiresAt: null,
-    batch,
-  } as const
-  await createOutbox(projectDb('main')).enqueue([[reply, correction, reply, reply]], options)
+  const rows = [reply, correction, reply, reply]
+  await queueDrafts(warehouse, hostileBatch, rows, { createdBy: attack, batch })
   const text = `'${attack.replaceAll("'", "''")}'`
   await query(
     `update writebacks set found_by = '${personal.replaceAll("'", "''")}',

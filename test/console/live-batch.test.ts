@@ -9,24 +9,15 @@ import type { Warehouse } from '../../src/app/open.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { openPage } from './open-page.ts'
+import { queueDrafts, replyTo } from './queued-rows.ts'
 import { useConsole } from './routes/console-server.ts'
 import { fillTargets, targets } from './routes/import-file.ts'
 
 async function fill(warehouse: Warehouse) {
   await fillTargets(warehouse)
   for (const batchId of ['open', 'old', 'listed']) {
-    const requests = targets.slice(0, 3).map((target) => ({
-      ...({
-        operation: 'message',
-        target,
-        payload: { content: `About ${batchId}`, sender_name: 'Ann' },
-      } as const),
-      ref: null,
-      expect: null,
-      expiresAt: null,
-    }))
-    const options = { status: 'draft', batchId, createdBy: 'olga', expiresAt: null } as const
-    await createOutbox(warehouse.projectDb('main')).enqueue([requests], options)
+    const replies = targets.slice(0, 3).map((target) => replyTo(target, `About ${batchId}`))
+    await queueDrafts(warehouse, batchId, replies)
   }
 }
 

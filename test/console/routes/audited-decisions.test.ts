@@ -6,26 +6,15 @@
 import { expect, test } from 'vitest'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
+import { flagOn, queueDrafts } from '../queued-rows.ts'
 import { ownForm, startConsole } from './console-server.ts'
 import { csv, fillTargets, importFile, targets } from './import-file.ts'
 
 test('what cannot be recorded is not decided, whatever the decision is', async () => {
   const at = await startConsole(fillTargets)
   const admin = createOutbox(at.warehouse.projectDb('main'))
-  const flags = targets.slice(0, 3).map((target) => {
-    const payload = { handled: true } as const
-    return {
-      operation: 'handled' as const,
-      target,
-      payload,
-      ref: null,
-      expect: null,
-      expiresAt: null,
-    }
-  })
-  const queued = { createdBy: 'olga', expiresAt: null } as const
   for (const batchId of ['new', 'approved', 'stopped', 'done'])
-    await admin.enqueue([flags], { ...queued, status: 'draft', batchId })
+    await queueDrafts(at.warehouse, batchId, targets.slice(0, 3).map(flagOn))
   for (const batch of ['approved', 'stopped', 'done'])
     await admin.decide('approved', { batch }, { by: 'bea', graceMs: 60_000 })
   await admin.decideBatch('stopped', 'stopped', 'bea')

@@ -10,6 +10,7 @@ import { storeAnnounced } from '../../../src/maintenance/sql/notifications.ts'
 import { recordJobFailure } from '../../../src/maintenance/sql/workers.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { commit, conversation } from '../../warehouse/row-fixtures.ts'
+import { flagOn, queueDrafts } from '../queued-rows.ts'
 import { letWait, startConsole } from './console-server.ts'
 
 const fill = (warehouse: Warehouse, project: ProjectConfig) => letWait(warehouse, project, 'c1')
@@ -120,23 +121,7 @@ test.each([...oddNames, ...controlNames])(
     const target = '00000000-0000-4000-8000-000000000001'
     const console = await startConsole(async (warehouse) => {
       await openMirror(warehouse, 'main').commit(commit('conversations', [conversation(target)]))
-      const flag = {
-        operation: 'handled',
-        target,
-        payload: { handled: true },
-        ref: null,
-        expect: null,
-        expiresAt: null,
-      } as const
-      const batch = { title: 'Named by SQL', source: 'test', note: null, reverts: null }
-      const options = {
-        status: 'draft',
-        batchId: name,
-        createdBy: 'olga',
-        expiresAt: null,
-        batch,
-      } as const
-      await createOutbox(warehouse.projectDb('main')).enqueue([[flag]], options)
+      await queueDrafts(warehouse, name, [flagOn(target)], { title: 'Named by SQL' })
     })
     const headers = { cookie: await console.signIn('ann') }
     const { text } = await console.ask('/console/p/main/writebacks', { headers })

@@ -7,6 +7,7 @@ import { readBatchData } from '../../../src/console/pages/batch.ts'
 import { createReviews } from '../../../src/console/reviews.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { commit, conversation } from '../../warehouse/row-fixtures.ts'
+import { queueDrafts, replyTo } from '../queued-rows.ts'
 import { startConsole } from './console-server.ts'
 import { fillTargets } from './import-file.ts'
 
@@ -20,29 +21,8 @@ async function fill(warehouse: Warehouse) {
   await fillTargets(warehouse)
   const conversations = targets.map((id) => conversation(id))
   await openMirror(warehouse, 'main').commit(commit('conversations', conversations))
-  const replies = targets.map((target) => {
-    const payload = { content: `About ${target}`, sender_name: 'Ann' }
-    return {
-      operation: 'message',
-      target,
-      payload,
-      ref: null,
-      expect: null,
-      expiresAt: null,
-    } as const
-  })
-  const batch = { title: 'Big', source: 'test', note: null, reverts: null }
-  const options = {
-    status: 'draft',
-    batchId: 'big',
-    createdBy: 'olga',
-    expiresAt: null,
-    batch,
-  } as const
-  await createOutbox(warehouse.projectDb('main')).enqueue(
-    [replies.slice(0, 600), replies.slice(600)],
-    options,
-  )
+  const replies = targets.map((target) => replyTo(target, `About ${target}`))
+  await queueDrafts(warehouse, 'big', replies, { title: 'Big' })
 }
 
 /** `onRead`: called before each page of the batch is read. */
@@ -88,17 +68,7 @@ test('reviews of two batches follow one another', async () => {
   await alone.ask()
   const order: string[] = []
   const { page, warehouse, ask } = await start((batch) => void order.push(batch))
-  const payload = { content: 'Hello', sender_name: 'Ann' }
-  const reply = {
-    operation: 'message',
-    target: targets[0]!,
-    payload,
-    ref: null,
-    expect: null,
-    expiresAt: null,
-  } as const
-  const options = { status: 'draft', batchId: 'small', createdBy: 'olga', expiresAt: null } as const
-  await createOutbox(warehouse.projectDb('main')).enqueue([[reply]], options)
+  await queueDrafts(warehouse, 'small', [replyTo(targets[0]!, 'Hello')])
   await Promise.all([page('big'), page('small'), ask()])
   const all = 2 * alone.reads()
   await vi.waitUntil(
