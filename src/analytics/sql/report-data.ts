@@ -76,7 +76,7 @@ export function readReportData(
         group by d.weekday, w.started_hour order by d.weekday, w.started_hour`),
       queue: await readOpenQueue(read, project),
       serviceDifference:
-        (await read(serviceDifference(project))).map(describeDifference)[0] ?? null,
+        (await read(serviceDifference(project))).map((it) => describeDifference(it))[0] ?? null,
       quality: await read(sql<
         Readonly<Record<'what' | 'meaning', string> & Record<'all' | 'wrong', number>>
       >`

@@ -68,15 +68,17 @@ export function countOnlyService(project: ProjectId) {
       and id not in (select conversation_id from ${waitingCounted} and project_id = ${project})`
 }
 
-/** In a sentence; null: the service agrees. */
-export function describeDifference({ otherwise, onlyService }: ServiceDifference): string | null {
-  if (otherwise + onlyService === 0) return null
-  const parts = [
-    ...(otherwise > 0 ? [`differs for ${formatCount(otherwise)} of these`] : []),
-    ...(onlyService > 0 ? [`has ${formatCount(onlyService)} more`] : []),
-  ]
+/** In a sentence; null: the service agrees. `among`: which waiting conversations were compared. */
+export function describeDifference(
+  { otherwise, onlyService }: ServiceDifference,
+  among = 'the waiting conversations',
+): string | null {
+  const ours = `no or another time for ${formatCount(otherwise)} of ${among}`
+  const others = `a time for ${formatCount(onlyService)} ${onlyService === 1 ? 'other' : 'others'}`
+  const shown = [...(otherwise > 0 ? [ours] : []), ...(onlyService > 0 ? [others] : [])]
+  if (shown.length === 0) return null
   return (
-    `The service's own field waitingSince ${parts.join(' and ')}: when ` +
-    'it changes is not documented.'
+    `The service's own field waitingSince shows ${shown.join(' and ')}: when it changes is not ` +
+    'documented, so who waits follows from the messages.'
   )
 }

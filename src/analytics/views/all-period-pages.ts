@@ -48,7 +48,8 @@ export const periodTables = {
     view: dayViews.report_day,
     about:
       'Each number counts by its own date: waits and response times by when the visitor ' +
-      'asked, so a late answer still changes the median of a past day.',
+      'asked, so a late answer still changes the median of a past day. Response times leave ' +
+      'out conversations of which not all is known.',
     ofAgent: null,
     empty: 'Nothing is known of this period: the numbers follow the first sync.',
     columns: {
@@ -129,7 +130,8 @@ export const periodTables = {
     view: agentViews.report_agent_day,
     about:
       'Not a ranking: whoever takes hard questions, nights or long threads looks slow, two ' +
-      'people may share a name, and work that wrote no message is not here.',
+      'people may share a name, and work that wrote no message is not here, nor are answers ' +
+      'in conversations of which not all is known.',
     ofAgent: 'what the agent wrote and answered',
     empty: 'No human wrote in this period.',
     columns: {
@@ -161,7 +163,8 @@ export const periodTables = {
       'By the day on which the visitor asked, judged by the target that applied then. ' +
       'Neither met nor missed are waits that are open, and those that ended otherwise: by ' +
       'a handling, or, until a human answers, by the AI or an answer that counts for an ' +
-      'earlier wait. A high share may hide them.',
+      'earlier wait. A high share may hide them. Waits in conversations of which not all is ' +
+      'known are not here.',
     ofAgent: 'waits that the agent answered, so none is open or ended otherwise',
     empty:
       'No target applied to a wait of this period. Targets are set by analytics.targets in ' +
@@ -292,8 +295,8 @@ export const periodTables = {
     title: 'Calls',
     view: callViews.report_call_day,
     about:
-      'By the day on which the call started. The service documents no field of a call: ' +
-      'lengths, callers, directions and outcomes are known only where calls show them, in ' +
+      'By the day on which the call started: calls of unknown start are not here. The ' +
+      'service documents no field of a call: lengths, callers, directions and outcomes are known only where calls show them, in ' +
       'its words. Nor does it say to which conversation a call belongs: calls lead to all ' +
       'conversations of their callers.',
     ofAgent: 'calls that name the agent',

@@ -6,8 +6,11 @@ import { withQuery } from '../../values/address.ts'
 import { dateText, dayNumber } from '../../values/days.ts'
 import type { LocalDate } from '../../values/time.ts'
 
-/** `query`: the part of the address that the next page gets. */
+/**
+ * `isCut`: more days were asked for. `query`: the part of the address that the next page gets.
+ */
 export type Period = DateRange & {
+  readonly isCut: boolean
   readonly agent: string | null
   readonly query: Readonly<Record<string, string | null>>
 }
@@ -15,7 +18,7 @@ export type Period = DateRange & {
 export const periodDays = [7, 28, 90, 365] as const
 const defaultDays = 28
 /** As in a report. */
-const maxDays = 366
+export const maxDays = 366
 
 /**
  * Without dates, the last four weeks until today; dates in the wrong order are exchanged, and the
@@ -27,10 +30,16 @@ export function choosePeriod(query: (name: string) => string | null, today: Loca
   const days = [to, from ?? lastDays(to, defaultDays).from].toSorted()
   const [first = to, last = to] = days
   const earliest = lastDays(last, maxDays).from
-  const range = { from: first < earliest ? earliest : first, to: last }
+  const isCut = first < earliest
+  const range = { from: isCut ? earliest : first, to: last }
   const agent = query('agent')?.slice(0, 200) ?? null
   const isAsked = dates.some((date) => date !== undefined)
-  return { ...range, agent, query: { ...(isAsked ? range : { from: null, to: null }), agent } }
+  return {
+    ...range,
+    isCut,
+    agent,
+    query: { ...(isAsked ? range : { from: null, to: null }), agent },
+  }
 }
 
 export function lastDays(to: LocalDate, days: number): DateRange {

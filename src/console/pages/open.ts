@@ -12,6 +12,7 @@ import {
   table,
 } from '../blocks.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
+import { unfinishedNote } from '../period-blocks.ts'
 import { type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
 import {
   countOpen,
@@ -25,7 +26,6 @@ import {
 import { downloadLinks, listFile, parseForm, readAllPages } from '../table-file.ts'
 import { foreignText, spanText, timeOf, todayOf } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
-import { pendingNote } from './conversations.ts'
 
 const orderWords: Readonly<Record<OpenFilter['order'], string>> = {
   age: 'Open the longest',
@@ -90,7 +90,7 @@ export async function showOpen({
   ])
   const nameOf = namesOf(names)
   const { rows, next } = visibleTo(frame, listed)
-  const { groups, pending, isKnown } = visibleTo(frame, counted)
+  const { groups, isKnown } = visibleTo(frame, counted)
   const address = addressOf(frame, 'open')
   const to = (more: Readonly<Record<string, string | null>>) =>
     withQuery(address, { ...queryOf(filter), ...more })
@@ -108,7 +108,7 @@ export async function showOpen({
   const content = html`<div class="period"><form action="${address}">${filterFields(groups, filter, nameOf)}<button
   type="submit">Show</button></form></div>${choices('Sorted by', orders)}
 ${isCounted ? section(count, list, downloadLinks(to)) : list}
-${pending === 0 ? nothing : html`<p class="faint">${pendingNote(pending)}</p>`}
+${await unfinishedNote(db)}
 ${older(next === null ? null : to({ after: next }), 'More')}`
   return { title: 'Open now', section: 'Open now', content }
 }

@@ -28,7 +28,7 @@ import {
   sortRows,
 } from '../core/period.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
-import { countingNotice, daySpans, periodForm } from '../period-blocks.ts'
+import { countingNotice, daySpans, periodForm, unfinishedNote } from '../period-blocks.ts'
 import type { FileAnswer, ScreenRequest } from '../screen.ts'
 import { downloadLinks, parseForm, tableFile } from '../table-file.ts'
 import { foreignText, todayOf } from '../text.ts'
@@ -50,7 +50,7 @@ export async function showPeriodTable(
   name: PeriodTableName,
   request: ScreenRequest,
 ): Promise<ConsolePage | FileAnswer> {
-  const { reads, project, frame, query } = request
+  const { db, reads, project, frame, query } = request
   const table: PeriodTable = periodTables[name]
   const period = choosePeriod(query, todayOf(frame))
   const order = parseOrder(query('sort'), Object.keys(table.columns), table.sort)
@@ -78,7 +78,7 @@ export async function showPeriodTable(
   }
   const form = periodForm({ frame, period, path: name, sort, ...filter })
   const content = html`${form}<p class="faint">${table.about} Days and hours are those of
-    ${frame.timeZone}. ${agentText(view)}</p>
+    ${frame.timeZone}. ${agentText(view)}</p>${name === 'calls' ? nothing : await unfinishedNote(db)}
 ${data === null ? countingNotice(keepPeriod(addressOf(frame, name), period)) : shown(view, data, order)}`
   return { title: table.title, section: table.title, content, kept: period.query }
 }

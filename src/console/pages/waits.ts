@@ -1,4 +1,4 @@
-/** The waits of a period, the longest first, answered or not, and as a file. */
+/** The waits that went on in a period, the longest first, answered or not, and as a file. */
 import { formatSeconds, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import {
@@ -12,7 +12,7 @@ import {
 } from '../blocks.ts'
 import { choosePeriod, keepPeriod } from '../core/period.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
-import { countingNotice, daySpans, periodForm } from '../period-blocks.ts'
+import { countingNotice, daySpans, periodForm, unfinishedNote } from '../period-blocks.ts'
 import { type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
 import { type ListedWait, readWaits, waitEnds } from '../sql/waits.ts'
 import { downloadLinks, listFile, parseForm, readAllPages } from '../table-file.ts'
@@ -26,6 +26,7 @@ const endWords: Readonly<Record<ListedWait['endedBy'], string>> = {
 }
 
 export async function showWaits({
+  db,
   reads,
   project,
   frame,
@@ -40,9 +41,9 @@ export async function showWaits({
     keepPeriod(address, period, { ended, ...more })
   const file = parseForm(query)
   if (file !== null) {
-    const db = await reads.longDb(project)
+    const whole = await reads.longDb(project)
     const rows = readAllPages(async (after, limit) =>
-      visibleTo(frame, await readWaits(db, filter, after, frame.now, limit)),
+      visibleTo(frame, await readWaits(whole, filter, after, frame.now, limit)),
     )
     return listFile(`waits-${from}-${to}`, fileFields, rows, file)
   }
@@ -63,11 +64,12 @@ export async function showWaits({
     to: keepPeriod(address, period, { ended: end }),
     isChosen: end === ended,
   }))
-  const content = html`${form}${choices('Ended', ends)}<p class="faint">By the day on which the
-  visitor asked, in ${frame.timeZone}. A wait ends with an answer by a human or the AI, or when the
-  conversation is marked handled; nights and weekends count.
-  A wait that is closed without an answer is often just a thank-you.
-  ${agent === null ? nothing : html`Of ${foreignText(agent)}: waits that the agent answered.`}</p>
+  const content = html`${form}${choices('Ended', ends)}<p class="faint">All waits that went on in
+  these days of ${frame.timeZone}, also those that began before; the other pages count a wait on the
+  day on which it began. A wait ends with an answer by a human or the AI, or when the conversation
+  is marked handled; nights and weekends count. A wait that is closed without an answer is often
+  just a thank-you.
+  ${agent === null ? nothing : html`Of ${foreignText(agent)}: waits that the agent answered.`}</p>${await unfinishedNote(db)}
 ${
   data === null
     ? countingNotice(at({ after }))

@@ -1,6 +1,6 @@
 /** Who waits for an answer, and one conversation with its thread. */
 import { sql } from 'kysely'
-import { countPendingConversations, isDerived } from '../../analytics/sql/facts-state.ts'
+import { isDerived } from '../../analytics/sql/facts-state.ts'
 import {
   countOnlyService,
   describeDifference,
@@ -9,7 +9,7 @@ import {
 } from '../../analytics/sql/waiting.ts'
 import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { conversationsPerPage, toPage } from '../core/list-page.ts'
+import { rowsPerPage, toPage } from '../core/list-page.ts'
 
 type WaitingFilter = {
   /** Who waits for at least that long. */
@@ -46,26 +46,26 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
         service_waiting_since as "sinceByService" from ${waitingNow} and project_id = ${project}
         and waiting_since <= ${latest} and ${start}
         and ${filter.isUnassigned ? sql`assigned_agent_id is null` : sql`true`}
-      order by waiting_since, conversation_id limit ${conversationsPerPage + 1}) as found
+      order by waiting_since, conversation_id limit ${rowsPerPage + 1}) as found
       left join visitors on visitors.project_id = ${project} and visitors.id = found.visitor_id
     order by found.since, found.id`.execute(db)
-  const [{ rows }, more, buckets, pending, isKnown] = await Promise.all([
+  const [{ rows }, more, buckets, isKnown] = await Promise.all([
     listed,
     countOnlyService(project).execute(db),
     countByAge(context, now),
-    countPendingConversations(context),
     isDerived(context),
   ])
-  const page = toPage(rows, conversationsPerPage, ({ since, id }) => `${since} ${id}`)
+  const page = toPage(rows, rowsPerPage, ({ since, id }) => `${since} ${id}`)
   const otherwise = page.rows.filter((row) => row.sinceByService !== row.since).length
   return {
     ...page,
     buckets,
     isKnown,
     /** Of the rows of this page, and all that wait by the service alone. */
-    difference: describeDifference({ otherwise, onlyService: Number(more.rows[0]?.count ?? 0) }),
-    /** Conversations that changed and are not derived yet. */
-    pending: pending.conversations,
+    difference: describeDifference(
+      { otherwise, onlyService: Number(more.rows[0]?.count ?? 0) },
+      'the conversations on this page',
+    ),
   }
 }
 

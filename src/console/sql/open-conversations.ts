@@ -1,10 +1,10 @@
 /** The open conversations, filtered and sorted, a page at a time by key. */
 import { sql } from 'kysely'
-import { countPendingConversations, isDerived } from '../../analytics/sql/facts-state.ts'
+import { isDerived } from '../../analytics/sql/facts-state.ts'
 import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import { allOf } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { conversationsPerPage, toPage } from '../core/list-page.ts'
+import { rowsPerPage, toPage } from '../core/list-page.ts'
 
 /** The earliest of these times comes first; what has none comes last. */
 export const openOrders = {
@@ -44,7 +44,7 @@ export async function readOpen(
   { minAgeMs, isWaiting, agent, origin, order }: OpenFilter,
   after: string | null,
   now: EpochMs,
-  limit = conversationsPerPage,
+  limit = rowsPerPage,
 ) {
   const time = sql.ref(openOrders[order])
   const [, at = '', id = ''] = /^(\S*) (.+)$/s.exec(after ?? '') ?? []
@@ -104,14 +104,11 @@ export async function countOpen(context: ProjectDb, now: EpochMs) {
     select assigned_agent_id as agent, origin, waiting_since is not null as waits,
       ${sql.join(counts)}
     from fct_conversation where is_open and project_id = ${project} group by 1, 2, 3`.execute(db)
-  const { conversations: pending } = await countPendingConversations(context)
   return {
     groups: rows.map(({ agent, origin, waits, ...row }): OpenGroup => {
       const isWaiting = Boolean(waits)
       return { agent, origin, isWaiting, counts: openAges.map((_, n) => Number(row[`n${n}`])) }
     }),
-    /** Conversations that changed and are not derived yet. */
-    pending,
     isKnown: await isDerived(context),
   }
 }

@@ -1,11 +1,11 @@
-/** The waits of a period, the longest first, a page at a time by key. */
+/** The waits that went on in a period, the longest first, a page at a time by key. */
 import { sql } from 'kysely'
 import type { PeriodFilter } from '../../analytics/analytics.ts'
 import { sqlDialects } from '../../analytics/views/sql-dialect.ts'
 import type { EpochMs, Seconds } from '../../values/time.ts'
 import { allOf } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { conversationsPerPage, toPage } from '../core/list-page.ts'
+import { rowsPerPage, toPage } from '../core/list-page.ts'
 
 export const waitEnds = ['human', 'ai', 'handled', 'nobody'] as const
 
@@ -37,7 +37,7 @@ export async function readWaits(
   { from, to, agent, ended }: WaitFilter,
   after: string | null,
   now: EpochMs,
-  limit = conversationsPerPage,
+  limit = rowsPerPage,
 ) {
   const [, at, reached, number, id = ''] =
     /^(\d{1,11}) (\d{1,11}) (\d{1,9}) (.+)$/s.exec(after ?? '') ?? []
@@ -47,8 +47,9 @@ export async function readWaits(
   const length = sql`coalesce(answer_seconds, case when ended_at is null
     then ${typed('integer', asOf)} else ${epoch('ended_at')} end - ${epoch('started_at')})`
   const within = allOf([
-    sql`started_date between ${typed('date', from)} and ${typed('date', to)}`,
-    sql`(ended_by <> 'nobody' or open_from_date is not null)`,
+    sql`started_date <= ${typed('date', to)}`,
+    sql`(ended_date >= ${typed('date', from)}
+      or (ended_by = 'nobody' and open_from_date is not null))`,
     ended === null ? null : sql`ended_by = ${ended}`,
     agent === null ? null : sql`human_name = ${agent}`,
   ])

@@ -37,6 +37,11 @@ describe('a period', () => {
     expect(daysOf(asked)).toBe(days)
   })
 
+  test('says that it is not all that was asked for', () => {
+    const asked = [{ from: '1999-01-01', to: '2026-01-01' }, { from: '2025-11-27' }]
+    expect(asked.map((dates) => choose(dates).isCut)).toEqual([true, false])
+  })
+
   test('is kept from page to page only if the address names it', () => {
     expect(choose({ agent: 'Ann' }).query).toEqual({ from: null, to: null, agent: 'Ann' })
     expect(choose({ from: '2026-11-20' }).query).toEqual({

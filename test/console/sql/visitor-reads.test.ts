@@ -27,6 +27,7 @@ import {
   timeAt,
   visitor,
 } from '../../warehouse/row-fixtures.ts'
+import { flagOn, queueDrafts, replyTo } from '../queued-rows.ts'
 import { openFilledMirror } from './filled-mirror.ts'
 
 const now = Date.parse(timeAt(100_000))
@@ -133,7 +134,10 @@ for (const db of databases) {
         (await readWaits(reads, { ...january, ...over }, null, now)).rows.map(({ id }) => id)
       expect(await ids({ ended: 'nobody' })).toEqual([fourth, 'c3'])
       expect(await ids({ agent: 'Ann' })).toEqual([second, first, 'thanks'])
-      expect(await ids({ from: '2026-01-02' })).toEqual(['c3'])
+      // Also those that began before these days and went on in them, and none that began after.
+      expect(await ids({ from: '2026-01-02' })).toEqual([fourth, 'c3'])
+      expect(await ids({ to: '2026-01-01' })).toEqual([fourth, second, first, 'thanks'])
+      expect(await ids({ from: '2025-12-01', to: '2025-12-31' })).toEqual([])
     })
 
     test('a visitor has conversations, calls and visits, also if the mirror has no row', async () => {
@@ -152,20 +156,9 @@ for (const db of databases) {
     })
 
     test('write-backs to a visitor and to all conversations are found, with what the mirror shows of them', async () => {
-      const common = { ref: null, expect: null, expiresAt: null }
-      const payload = { content: 'It is on its way.', sender_name: 'Ann' }
       const outbox = createOutbox(reads)
-      const replies = [first, second, fourth].map(
-        (target) => ({ ...common, operation: 'message', target, payload }) as const,
-      )
-      const flag = { ...common, operation: 'handled', target: first, payload: { handled: true } }
-      const options = {
-        status: 'draft',
-        batchId: null,
-        createdBy: 'olga',
-        expiresAt: null,
-      } as const
-      await outbox.enqueue([[...replies, flag as never]], options)
+      const replies = [first, second, fourth].map((target) => replyTo(target, 'It is on its way.'))
+      await queueDrafts(warehouse, 'to-visitors', [...replies, flagOn(first)])
       await warehouse.query(`update writebacks set message_id = '2' where conversation_id = '${first}'
         and operation = 'message'`)
       const { conversationIds } = await readVisitor(reads, 'v1')
