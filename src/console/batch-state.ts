@@ -114,8 +114,8 @@ export function batchSentences(
   if (isStopped && draft > 0 && revertible > 0)
     add(
       'note',
-      html`“Take back as drafts” concerns the <b>${pluralize(revertible, 'change')}</b> that have
-        arrived, and conversations that replies reopened. What arrives after “Go on” can be taken
+      html`“Take back as drafts” concerns the <b>${pluralize(revertible, 'change')}</b> that
+        ${revertible === 1 ? 'has' : 'have'} arrived, and conversations that replies reopened. What arrives after “Go on” can be taken
         back then.`,
     )
   const hasTime = !frame.isReadOnly && estimate.takesMs > 0
@@ -123,7 +123,7 @@ export function batchSentences(
   if (!isStopped && draft > 0)
     add(
       'act',
-      html`<b>${formatCount(draft)}</b> of ${pluralize(batch.rows, 'row')}
+      html`<b>${formatCount(draft)}</b> of ${pluralize(batch.rows, 'write-back')}
         ${draft === 1 ? 'waits' : 'wait'} for approval.${takes}`,
     )
   if (undoUntil !== null)

@@ -2,6 +2,7 @@
 import { type Cell, table as documentTable } from '../document/table.ts'
 import type { NamedEntry } from '../outbox/outbox.ts'
 import { path } from '../values/address.ts'
+import { formatCount } from '../values/format.ts'
 import { attribute, type Html, html, nothing } from '../values/html.ts'
 import type { ProjectName } from '../values/project.ts'
 import { foreignText } from './text.ts'
@@ -137,6 +138,13 @@ export function choices(name: string, list: readonly Choice[]): Html {
       html`<li><a href="${to}"
         ${attribute('aria-current', isChosen ? 'true' : null)}>${label}</a></li>`,
   )}</ul>`
+}
+
+/** Below a list without further pages, which has no more rows than `limit`. */
+export function cutNote(rows: number, limit: number): Html {
+  return rows < limit
+    ? nothing
+    : html`<p class="faint">At most ${formatCount(limit)} are listed here.</p>`
 }
 
 /** To the rows that follow; nothing if there are none. */

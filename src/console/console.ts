@@ -12,7 +12,7 @@ export { createConsoleLink, createWorkerLink, workerAddress } from './sign-in-li
 export { readConversation, readWaiting } from './sql/conversations.ts'
 export { replySheet } from './sql/reply-sheet.ts'
 export { search } from './sql/search.ts'
-export { readVisitor } from './sql/visitor.ts'
+export { pageOf, readVisitor } from './sql/visitor.ts'
 
 /** Loaded when the first page is asked for: a worker that shows none needs none of it. */
 export const loadRoutes = () => import('./routes/routes.ts')

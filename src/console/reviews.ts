@@ -18,7 +18,7 @@ export type Reviews = ReturnType<typeof createReviews>
 export type ReviewedRow = ReturnType<typeof toReviewedRow>
 
 /** Of each outcome: nobody looks through more, and they are kept in memory for a while. */
-const reviewedRows = 1000
+export const reviewedRows = 1000
 const reviewHoldsMs: Ms = 20_000
 /** Each has the ids of all rows. */
 const maxReviews = 10

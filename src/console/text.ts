@@ -85,16 +85,22 @@ export function spanText(ms: Ms): string {
   return formatSeconds(Math.max(0, Math.round(ms / 1000)))
 }
 
-/** `47 s`, `2 min`, `3 h`, `2 d 4 h`: in a sentence, which says how long something has been so. */
+/**
+ * `under 1 s`, `47 s`, `2 min`, `3 h`, `2 d 4 h`: in a sentence, which says how long something has
+ * been so.
+ */
 export function ageText(ms: Ms): string {
   const seconds = Math.max(0, Math.round(ms / 1000))
+  if (seconds === 0) return 'under 1 s'
   const unit = seconds < 60 ? 1 : seconds < 3600 ? 60 : 3600
   return formatSeconds(Math.round(seconds / unit) * unit)
 }
 
-/** `4 min ago`, or `never` */
+/** `just now`, `4 min ago`, or `never` */
 export function agoText(at: string | null, now: EpochMs): string {
-  return at === null ? 'never' : `${ageText(now - Date.parse(at))} ago`
+  if (at === null) return 'never'
+  const ms = now - Date.parse(at)
+  return ms < 500 ? 'just now' : `${ageText(ms)} ago`
 }
 
 /** How long ago, with the time in the title. */

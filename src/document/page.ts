@@ -113,11 +113,11 @@ function renderBlock(block: Block, layout: TableLayout, id: string): Html {
 
 /**
  * Foreign texts, each isolated so that its direction cannot turn what stands around it. `+1 (+4 %)`
- * may be two lines.
+ * may be two lines, and words in place of a number as many as they need.
  */
 function tableOf({ columns, rows, ...rest }: Table, layout: TableLayout): Html {
   const partsOf = (cell: string, n: number) =>
-    columns[n]?.isNumber ? cell.split(/ (?=\()/) : [cell]
+    columns[n]?.isNumber ? cell.split(/^\p{L}/u.test(cell) ? ' ' : / (?=\()/) : [cell]
   const cells = rows.map((row) =>
     row.map((cell, n) => html`${partsOf(cell, n).map((part) => html`<bdi>${part}</bdi> `)}`),
   )

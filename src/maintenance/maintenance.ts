@@ -61,7 +61,7 @@ export {
   recordBudgetLoss,
   setPause,
 } from './sql/projects.ts'
-export { deleteExpired, deleteOldRecords } from './sql/retention.ts'
+export { deleteExpired, deleteOldRecords, recordRetentionMs } from './sql/retention.ts'
 export { type DescribePlace, placeOf } from './sql/search-tables.ts'
 export type { StatusReport } from './sql/status.ts'
 export {

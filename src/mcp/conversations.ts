@@ -4,7 +4,7 @@ import { toColumnRules } from '../config/column-settings.ts'
 import { listWritebacksTo } from '../console/pages/conversations.ts'
 import { readConversation, readWaiting } from '../console/sql/conversations.ts'
 import { search } from '../console/sql/search.ts'
-import { readVisitor } from '../console/sql/visitor.ts'
+import { pageOf, readVisitor } from '../console/sql/visitor.ts'
 import { defineTool, foreign, mistake, rows } from './tool.ts'
 
 const noTexts = 'Texts, names and addresses are null where the person may not read messages.'
@@ -38,11 +38,13 @@ export const findTool = defineTool({
     }
     const found = await search(db, text, after, toColumnRules(project))
     if ('id' in found) {
-      const visitor = found.kind === 'visitor' ? await readVisitor(db, found.id) : null
-      if (visitor === null) return { conversations: [{ id: found.id }], visitors: [], next: null }
-      const { conversations, id, row } = visitor
+      if (found.kind !== 'visitor')
+        return { conversations: [{ id: found.id }], visitors: [], next: null }
+      const place = { list: 'conversations', after }
+      const { conversations, id, row } = await readVisitor(db, found.id, place)
+      const listed = pageOf('conversations', conversations, place)
       const { name, email } = row ?? { name: null, email: null }
-      return { conversations, visitors: [{ id, name, email }], next: null }
+      return { conversations: listed.rows, visitors: [{ id, name, email }], next: listed.next }
     }
     // Whether a word is found says that it is there.
     if (hidesMessages) return { conversations: [], visitors: [], next: null }

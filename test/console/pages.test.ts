@@ -14,7 +14,7 @@ import { lakeTable } from '../../src/console/pages/streams.ts'
 import { weekSection } from '../../src/console/pages/week.ts'
 import type { OverviewData, StreamRow } from '../../src/console/reads.ts'
 import { hideMessages, visibleTo } from '../../src/console/screen.ts'
-import { ageText, exactText, markedText, spanText } from '../../src/console/text.ts'
+import { ageText, agoText, exactText, markedText, spanText } from '../../src/console/text.ts'
 import { timeChart } from '../../src/document/chart.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
 import { formatTime } from '../../src/values/format.ts'
@@ -120,11 +120,13 @@ describe('the overview says', () => {
 
   test('that all is well, with the number', () => {
     expect(said({})).toEqual([
-      'fine: All 1 streams are fresh. The oldest, calls, was read 4 min ago (every 5 min).',
+      'fine: 1 of 1 stream is fresh. The oldest, calls, was read 4 min ago (every 5 min).',
       'fine: Nothing is known to be missing.',
       'fine: Nobody waits for an answer.',
     ])
     expect(said({ streams: [row({ syncedAt: null })] })[0]).toBe('note: Nothing has been read yet.')
+    const reading = [row({}), row({ stream: 'messages', syncedAt: null })]
+    expect(said({ streams: reading })).toContain('note: Not read to the end yet: messages.')
   })
 
   test('what the audits show', () => {
@@ -144,10 +146,10 @@ describe('the overview says', () => {
       tookMs: 1,
     })
     expect(said({ audits: estimateDifferences([result(0)], now) })).toContain(
-      'fine: Audit: with 95 % confidence fewer than 3 in 10,000 conversations differ. 10,000 were read again, none differed.',
+      'fine: Audit: with 95 % confidence fewer than 3 in 10,000 conversations differ. Of 10,000 that were read again, none differed.',
     )
     expect(said({ audits: estimateDifferences([result(2)], now) })).toContain(
-      'note: Audit: with 95 % confidence fewer than 7 in 10,000 conversations differ. 10,000 were read again, 2 differed.',
+      'note: Audit: with 95 % confidence fewer than 7 in 10,000 conversations differ. Of 10,000 that were read again, 2 differed.',
     )
   })
 
@@ -343,6 +345,8 @@ test('times are in the time zone of the project, ages have one unit up to a day,
     '2 d 8 h',
   ])
   expect(times.map(ageText)).toEqual(['59 s', '2 min', '1 h', '4 h', '2 d 8 h'])
+  expect([0, 240].map((seconds) => agoText(ago(seconds), now))).toEqual(['just now', '4 min ago'])
+  expect(ageText(0)).toBe('under 1 s')
 })
 
 test('bars stack from zero, lines have gaps, and the table has the numbers', () => {

@@ -138,7 +138,7 @@ test('200 replies from a workbook reach each visitor once, after a second person
   await main.getByText(`1 of ${waiting} filled rows has a mistake`).waitFor()
   await main.getByText('has {{name}}, which the mirror does not know of this visitor').waitFor()
   await importFile(fillColumn(sheet, 'template', replies, 'late'))
-  await main.getByText('3 rows without a reply or a flag were left out').waitFor()
+  await main.getByText('3 rows of the file without a reply or a flag were left out').waitFor()
   await main.getByText('Dear Zoë & Søn, we are sorry: your parcel is late. Mia').first().waitFor()
   await main.getByText('You queued it, so another approver has to approve it: ben').waitFor()
   expect(await main.getByRole('link', { name: 'Approve' }).count()).toBe(0)

@@ -1,10 +1,7 @@
 /** Lists a page at a time: how many rows it has, and where the next one begins. Pure. */
 
-/** Of each list of conversations: a phone shows each as a card. */
-export const conversationsPerPage = 25
-
-/** Of a list of write-backs or runs. */
-export const rowsPerPage = 50
+/** Of every list: a phone shows each row as a card. */
+export const rowsPerPage = 25
 
 /**
  * `rows`: one more than a page has says that others follow. `placeOf`: where a list goes on behind
@@ -28,4 +25,5 @@ export function digitsOf(text: string | null): string | null {
 const maxInteger = 2n ** 63n - 1n
 
 /** Where a list goes on that is numbered; 0 = at its beginning. */
-export const placeIn = (text: string | null) => Number(digitsOf(text) ?? 0)
+export const placeIn = (text: string | null) =>
+  Math.min(Number(digitsOf(text) ?? 0), Number.MAX_SAFE_INTEGER)

@@ -7,22 +7,25 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { html } from '../../values/html.ts'
 import { addressOf, older, sentences, table } from '../blocks.ts'
-import { toPage } from '../core/list-page.ts'
+import { placeIn, rowsPerPage, toPage } from '../core/list-page.ts'
 import type { ConsolePage } from '../frame.ts'
 import { type Site, valuesOf } from '../routes/site.ts'
 import { foreignText, timeOf } from '../text.ts'
 import { overviewSentences } from './overview.ts'
 
-const maxProjects = 50
 /** The worst first. */
 const severities: readonly string[] = ['act', 'wrong', 'clock', 'fine', 'note']
 
 /** Of each project its most serious sentence. */
 export async function showProjects(
   { projects, reads, ...site }: Site,
-  { viewer }: FastifyRequest,
+  { viewer, query }: FastifyRequest,
 ): Promise<ConsolePage> {
-  const lines = (await projects()).slice(0, maxProjects).map(async (project) => {
+  const [after = null] = valuesOf(query)('after')
+  const from = placeIn(after)
+  const numbered = (await projects()).map((project, n) => ({ project, place: n + 1 }))
+  const { rows, next } = toPage(numbered.slice(from), rowsPerPage, ({ place }) => place)
+  const lines = rows.map(async ({ project }) => {
     const frame = await site.projectFrame(viewer, project)
     const list = overviewSentences(await reads.overview(project), frame)
     const [worst] = list.toSorted((a, b) => severities.indexOf(a.kind) - severities.indexOf(b.kind))
@@ -35,20 +38,19 @@ export async function showProjects(
   return {
     title: 'Projects',
     section: 'Projects',
-    content: shown.length === 0 ? empty : sentences(shown, site),
+    content: html`${shown.length === 0 ? empty : sentences(shown, site)}
+${older(next === null ? null : withQuery('/console/projects', { after: next }), 'More projects')}`,
   }
 }
 
-const eventsPerPage = 100
-
 export async function showAuditLog(site: Site, request: FastifyRequest): Promise<ConsolePage> {
   const [before = null] = valuesOf(request.query)('before')
-  const found = await site.store.list(before, eventsPerPage + 1)
-  const { rows, next } = toPage(found, eventsPerPage, ({ id }) => id)
+  const found = await site.store.list(before, rowsPerPage + 1)
+  const { rows, next } = toPage(found, rowsPerPage, ({ id }) => id)
   const names = new Map((await site.projects()).map(({ projectId, name }) => [projectId, name]))
   const log = table(
     'Events, the newest first',
-    ['When', 'Who', 'Did', 'About', '#Rows', 'Why'],
+    ['When', 'Who', 'Did', 'About', '#Rows', 'Detail'],
     rows.map(({ at, person, role, action, project, subject, count, detail }) => [
       timeOf(at, { timeZone: 'UTC' }),
       html`${foreignText(person)} <span class="faint">${role}</span>`,

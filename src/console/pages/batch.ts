@@ -24,7 +24,7 @@ import {
 import { placeIn, rowsPerPage, toPage } from '../core/list-page.ts'
 import { offeredForBatch } from '../core/permissions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
-import { type ReviewedRow, reviewVersion } from '../reviews.ts'
+import { type ReviewedRow, reviewedRows, reviewVersion } from '../reviews.ts'
 import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, foreignText } from '../text.ts'
 import {
@@ -205,10 +205,11 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
   if (review === null || typeof review === 'string') {
     const why =
       review === null ? 'is still being read' : html`cannot be read: ${foreignText(review)}`
-    const text = html`What its ${formatCount(waiting)} rows would do ${why}.`
+    const text = html`What its ${pluralize(waiting, 'row')} would do ${why}.`
     return livePart('rows', html`<p class="empty">${text} <a href="${address}">Look again</a></p>`)
   }
   const outcomes = reviewOutcomes.filter((outcome) => review.counts[outcome] > 0)
+  const most = Math.max(...(would === null ? outcomes : [would]).map((it) => review.counts[it]))
   const tabs = outcomes.map((outcome) => ({
     label: `${outcomeLabels[outcome]} (${formatCount(review.counts[outcome])})`,
     to: withQuery(address, { would: outcome === would ? null : outcome }),
@@ -219,8 +220,11 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
     Every row is checked again just before it is sent.</p>`
   return kept(html`<p class="faint">What they would do, ${reviewAge(review, frame)}:</p>
 ${groupList(review.groups)}${against === 0 ? nothing : note}${outcomes.length < 2 ? nothing : choices('What rows would do', tabs)}
-${reviewedTable(reviewed, { batch: id, would, offered }, frame)}${more}`)
+${reviewedTable(reviewed, { batch: id, would, offered }, frame)}${more}${most > reviewedRows ? notListed : nothing}`)
 }
+
+const notListed = html`<p class="faint">Of rows that would do the same, at most
+  ${formatCount(reviewedRows)} are listed. What is decided is about all.</p>`
 
 function reasons({ report }: BatchData, frame: ProjectFrame): Html {
   if (report.reasons.length === 0) return nothing

@@ -6,7 +6,8 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount, formatTime } from '../../values/format.ts'
 import { type Html, html } from '../../values/html.ts'
 import { dayMs, hourMs, minuteMs } from '../../values/time.ts'
-import { addressOf, choices, facts, section, table } from '../blocks.ts'
+import { addressOf, choices, cutNote, facts, section, table } from '../blocks.ts'
+import { rowsPerPage } from '../core/list-page.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { limitOf } from '../project.ts'
 import type { ScreenRequest } from '../screen.ts'
@@ -49,7 +50,7 @@ export async function showBudget({
       formatCount(sum(({ requests }) => requests[priority] ?? 0)),
     ]),
   )
-  const newestPauses = pauses.toReversed().slice(0, 50)
+  const newestPauses = pauses.toReversed().slice(0, rowsPerPage)
   const pauseTable = table(
     'When no request was sent',
     ['Why', 'From', '#For'],
@@ -69,7 +70,7 @@ ${facts([
 ])}
 ${section('Requests', budgetChart(data, frame))}
 ${section('What for', byPriority)}
-${section('Pauses', pauseTable)}`
+${section('Pauses', html`${pauseTable}${cutNote(pauses.length, rowsPerPage)}`)}`
   return { title: 'Budget', section: 'Budget', content }
 }
 

@@ -14,14 +14,16 @@ import {
   addressOf,
   choices,
   conversationCell,
+  cutNote,
   facts,
   linkTo,
   older,
   section,
   table,
 } from '../blocks.ts'
-import { digitsOf } from '../core/list-page.ts'
+import { digitsOf, rowsPerPage } from '../core/list-page.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
+import { pendingNote, unfinishedNote } from '../period-blocks.ts'
 import { rulesOf, searchNote, storedNote } from '../private-notes.ts'
 import { type ScreenRequest, visibleTo } from '../screen.ts'
 import {
@@ -40,7 +42,7 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
   const { minAgeMs, isUnassigned } = parseWaiting(query)
   const filter = { minAgeMs, isUnassigned, after: query('after') }
   const waits = visibleTo(frame, await readWaiting(db, filter, frame.now))
-  const { rows, buckets, next, difference, pending, isKnown } = waits
+  const { rows, buckets, next, difference, isKnown } = waits
   const asked = (age: Ms, unassigned: boolean) => ({
     older: age === 0 ? null : String(age / 1000),
     assigned: unassigned ? 'none' : null,
@@ -81,23 +83,16 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
       ? 'Nobody waits for an answer.'
       : 'Who waits for an answer is known after the next sync.',
   )
-  const notes = [difference, pending === 0 ? null : pendingNote(pending)].filter(
-    (note) => note !== null,
-  )
   const content = html`${choices('Waits for', ages)}${choices('Assigned', assignments)}
 ${rows.length === 0 ? nothing : sheetLink(asked(minAgeMs, isUnassigned), frame)}${waiting}
 <p class="faint">A visitor waits from the first message without an answer, until it is
-  answered or the conversation is marked handled. ${notes.join(' ')}</p>
-${older(next === null ? null : address(minAgeMs, isUnassigned, next), 'Shorter waits')}`
+  answered or the conversation is marked handled. ${difference ?? ''}</p>
+${await unfinishedNote(db)}${older(next === null ? null : address(minAgeMs, isUnassigned, next), 'Shorter waits')}`
   return { title: 'Waiting', section: 'Waiting', content }
 }
 
 function waitingByService(since: string | null, frame: ProjectFrame): Html {
   return since === null ? html`not waiting` : timeOf(since, frame)
-}
-
-export function pendingNote(count: number): string {
-  return `Up to ${formatCount(count)} conversations have changed and follow after the next sync.`
 }
 
 export async function showConversation({
@@ -119,8 +114,6 @@ export async function showConversation({
   return { ...page, content: html`${note}${page.content}` }
 }
 
-const listedWritebacks = 20
-
 /** What is queued for the conversation and its visitor, or was sent; the newest first. */
 export async function listWritebacksTo(
   db: ProjectDb,
@@ -129,10 +122,10 @@ export async function listWritebacksTo(
   const outbox = createOutbox(db)
   const targets = [id, ...(visitorId === null ? [] : [visitorId])]
   const lists = await Promise.all(
-    targets.map((target) => outbox.listNewest({ target }, listedWritebacks)),
+    targets.map((target) => outbox.listNewest({ target }, rowsPerPage)),
   )
   const newest = lists.flat().toSorted((a, b) => b.seq - a.seq)
-  return outbox.nameEntries(newest.slice(0, listedWritebacks))
+  return outbox.nameEntries(newest.slice(0, rowsPerPage))
 }
 
 export function conversationPage(
@@ -181,19 +174,17 @@ ${
   href="#write">Write…</a></p>`
     : nothing
 }
-${
-  isComplete === false
-    ? html`<p class="problem">The service did not list all of its
-  messages.</p>`
-    : nothing
-}
+${isComplete === true ? nothing : html`<p class="problem">${isComplete === false ? notListed : notRead}</p>`}
 ${older(data.older === null ? null : withQuery(address, { before: data.older }), 'Older messages')}
 ${thread(data, frame)}
 ${data.isNewest ? nothing : older(address, toForm ? 'The newest messages, and writing' : 'The newest messages')}
-${writebacks.length === 0 ? nothing : section('Write-backs', writebackTable)}
+${writebacks.length === 0 ? nothing : section('Write-backs', html`${writebackTable}${cutNote(writebacks.length, rowsPerPage)}`)}
 ${isWritable && data.isNewest ? draftForm(data, writing, frame) : nothing}`
   return { title: 'Conversation', section: 'Search', content }
 }
+
+const notListed = 'The service did not list all of its messages.'
+const notRead = 'Not all of its messages have been read yet.'
 
 /** Changes that the messages themselves show. */
 const shownByMessages: ReadonlySet<string> = new Set([
@@ -252,7 +243,7 @@ export function thread(
       ),
     })),
   ]
-  if (entries.length === 0) return html`<p class="empty">There are no messages.</p>`
+  if (entries.length === 0) return html`<p class="empty">No message is known.</p>`
   // The sort is stable: messages of the same second keep their order.
   const sorted = entries.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
   return html`<ol class="thread" aria-label="Messages">${sorted.map(({ item }) => item)}</ol>`

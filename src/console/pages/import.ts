@@ -222,7 +222,7 @@ ${notices.length === 0 ? nothing : section('What to look at', kindTable(notices,
 /** Of a sheet: what is still to be answered is no mistake, but a reply that was forgotten is. */
 export function emptyNote(rows: number): Html {
   if (rows === 0) return nothing
-  return html`<p role="status">${pluralize(rows, 'row')} without a reply or a flag
+  return html`<p role="status">${pluralize(rows, 'row')} of the file without a reply or a flag
     ${rows === 1 ? 'was' : 'were'} left out.</p>`
 }
 

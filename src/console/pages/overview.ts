@@ -12,7 +12,7 @@ import { type StreamState, streamStateOf } from '../core/stream-state.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { OverviewData, StreamRow } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
-import { ageText, foreignText, spanText, timeOf } from '../text.ts'
+import { ageText, agoText, foreignText, spanText, timeOf } from '../text.ts'
 import { budgetChart } from './budget.ts'
 import { runTable } from './runs.ts'
 import { streamTable, streamTitle } from './streams.ts'
@@ -133,15 +133,23 @@ function pauseSentences(
     found.push({ kind: 'act', text })
   }
   found.push(...holdingSentences(sending, frame))
-  for (const { job, since, reason } of failures
-    .filter((failure) => failure.job !== 'sync')
-    .slice(0, 3)) {
+  // What failed of a sync is said of its streams.
+  const failing = failures.filter((failure) => failure.job !== 'sync')
+  for (const { job, since, reason } of failing.slice(0, namedJobs)) {
     const text = html`The job <b>${job.replaceAll('_', ' ')}</b> has been failing for
       ${ageText(now - Date.parse(since))}: ${foreignText(reason)}`
     found.push({ kind: 'wrong', text })
   }
+  const more = failing.length - namedJobs
+  if (more > 0) {
+    const text = html`${pluralize(more, 'more job')} ${more === 1 ? 'fails' : 'fail'}:
+      <code>deskmirror status</code> names all.`
+    found.push({ kind: 'wrong', text })
+  }
   return found
 }
+
+const namedJobs = 3
 
 /** Without a worker nothing is late: nobody promised to read it. */
 function workerSentences(
@@ -155,14 +163,14 @@ function workerSentences(
   )
   const age =
     newest === ''
-      ? 'and nothing has been read yet'
-      : `the mirror is as it was ${ageText(now - Date.parse(newest))} ago`
+      ? ', and nothing has been read yet'
+      : `: the mirror is as it was ${agoText(newest, now)}`
   if (isReadOnly)
-    return [{ kind: 'note', text: html`This warehouse is only looked at here: ${age}.` }]
+    return [{ kind: 'note', text: html`This warehouse is only looked at here${age}.` }]
   return [
     {
       kind: 'act',
-      text: html`<b>No worker runs</b>: ${age}. <code>deskmirror start</code> keeps it current.`,
+      text: html`<b>No worker runs</b>${age}. <code>deskmirror start</code> keeps it current.`,
     },
   ]
 }
@@ -195,14 +203,24 @@ function streamSentences({ streams }: OverviewData, frame: ProjectFrame): Senten
   if (oldest !== undefined && late.length === 0 && failing.length === 0)
     found.push({
       kind: 'fine',
-      text: html`<b>${fresh.length === streams.length ? `All ${fresh.length}` : `${fresh.length} of ${streams.length}`} streams are fresh</b>. The oldest, ${streamTitle(oldest.stream)}, was read ${ageText(frame.now - Date.parse(oldest.syncedAt ?? ''))} ago (${oldest.schedule ?? 'no schedule'}).`,
+      text: html`<b>${freshText(fresh.length, streams.length)}</b>. The oldest,
+        ${streamTitle(oldest.stream)}, was read ${agoText(oldest.syncedAt, frame.now)}
+        (${oldest.schedule ?? 'no schedule'}).`,
     })
   return found
 }
 
+function freshText(fresh: number, all: number): string {
+  if (fresh === all && all > 1) return `All ${all} streams are fresh`
+  return `${fresh} of ${pluralize(all, 'stream')} ${fresh === 1 ? 'is' : 'are'} fresh`
+}
+
 function gapSentence(data: OverviewData, frame: ProjectFrame): Sentence {
+  const unread = data.streams.filter(({ syncedAt, skipped }) => syncedAt === null && !skipped)
   if (data.gaps === 0 && data.streams.every(({ syncedAt }) => syncedAt === null))
     return { kind: 'note', text: html`Nothing has been read yet.` }
+  if (data.gaps === 0 && unread.length > 0)
+    return { kind: 'note', text: html`Not read to the end yet: <b>${listed(unread)}</b>.` }
   if (data.gaps === 0) return { kind: 'fine', text: html`Nothing is known to be missing.` }
   const text = html`<b>${formatCount(data.gaps)} ${noun(data.gaps, 'gap')}</b>: known to be
     missing.`
@@ -213,7 +231,7 @@ function gapSentence(data: OverviewData, frame: ProjectFrame): Sentence {
 function auditSentences({ audits }: OverviewData): Sentence[] {
   return audits.map(({ words, sampled, differing }) => ({
     kind: differing === 0 ? 'fine' : 'note',
-    text: html`Audit: ${words}. ${formatCount(sampled)} were read again,
+    text: html`Audit: ${words}. Of ${formatCount(sampled)} that were read again,
       ${differing === 0 ? 'none' : formatCount(differing)} differed.`,
   }))
 }

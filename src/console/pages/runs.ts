@@ -1,4 +1,5 @@
 /** The sync runs of a project, and what one of them did in each stream. */
+import { recordRetentionMs } from '../../maintenance/sql/retention.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount, formatDuration } from '../../values/format.ts'
 import { type Html, html } from '../../values/html.ts'
@@ -8,7 +9,7 @@ import { rowsPerPage, toPage } from '../core/list-page.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { listRuns, type RunRow, readRun } from '../sql/runs.ts'
-import { ageText, foreignText, timeOf } from '../text.ts'
+import { ageText, foreignText, spanText, timeOf } from '../text.ts'
 import { streamTitle } from './streams.ts'
 
 const outcomeWords: Readonly<Record<string, string>> = {
@@ -61,6 +62,8 @@ export async function showRuns({ db, frame, query }: ScreenRequest): Promise<Con
     isChosen: value === outcome,
   }))
   const content = html`${choices('Outcome', filters)}${runTable(rows, frame, outcome === null ? undefined : 'There is no such run.')}
+<p class="faint">Runs that changed nothing are deleted after
+  ${spanText(recordRetentionMs.idleRuns)}.</p>
 ${older(next === null ? null : withQuery(address, { outcome, before: next }))}`
   return { title: 'Runs', section: 'Runs', content }
 }

@@ -4,12 +4,19 @@ import type { ConfiguredLake } from '../../config/lakes.ts'
 import { readLakeStatus } from '../../export/lake/manifest.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { facts, linkTo, livePart, section, table } from '../blocks.ts'
+import { cutNote, facts, linkTo, livePart, section, table } from '../blocks.ts'
 import { type StreamState, scheduleText, streamStateOf } from '../core/stream-state.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { StreamRow } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
-import { readFailingParents, readFields, readGaps, sampledRows } from '../sql/streams.ts'
+import {
+  maxFields,
+  maxListed,
+  readFailingParents,
+  readFields,
+  readGaps,
+  sampledRows,
+} from '../sql/streams.ts'
 import { ago, agoText, foreignText, timeOf } from '../text.ts'
 import { stateOf, type Word } from '../writeback-blocks.ts'
 
@@ -36,8 +43,10 @@ export async function showStreams({
   project,
   frame,
 }: ScreenRequest): Promise<ConsolePage> {
-  const content = html`${streamTable((await reads.overview(project)).streams, frame)}
-${section('Known to be missing', gapTable(await readGaps(db, null), frame))}
+  const { streams } = await reads.overview(project)
+  const isRead = streams.every(({ syncedAt }) => syncedAt !== null)
+  const content = html`${streamTable(streams, frame)}
+${section('Known to be missing', gapTable(await readGaps(db, null), isRead, frame))}
 ${section('Cannot be read', failingTable(await readFailingParents(db, null)))}
 ${project.lakes?.length ? section('Lakes', lakeTable(project.lakes, frame)) : nothing}`
   return {
@@ -80,7 +89,7 @@ ${
     : html`<p class="problem">The last sync failed:
   ${foreignText(row.failed)}</p>`
 }
-${section('Gaps', gapTable(await readGaps(db, row.stream), frame))}
+${section('Gaps', gapTable(await readGaps(db, row.stream), row.syncedAt !== null, frame))}
 ${failing.length === 0 ? nothing : section('Cannot be read', failingTable(failing))}`
   return { title: streamTitle(row.stream), section: 'Streams', content }
 }
@@ -98,8 +107,13 @@ export function lakeTable(lakes: readonly ConfiguredLake[], frame: ProjectFrame)
   )
 }
 
-function gapTable(gaps: Awaited<ReturnType<typeof readGaps>>, frame: ProjectFrame): Html {
-  return table(
+/** `isRead`: to its end, so that what is missing is known. */
+function gapTable(
+  gaps: Awaited<ReturnType<typeof readGaps>>,
+  isRead: boolean,
+  frame: ProjectFrame,
+): Html {
+  const list = table(
     'Gaps',
     ['Stream', 'From', 'To', 'Why', 'Found', 'Filled'],
     gaps.map(({ stream, from, to, reason, foundAt, resolvedAt }) => [
@@ -110,12 +124,15 @@ function gapTable(gaps: Awaited<ReturnType<typeof readGaps>>, frame: ProjectFram
       ago(foundAt, frame),
       resolvedAt === null ? 'open' : ago(resolvedAt, frame),
     ]),
-    'Nothing is known to be missing.',
+    isRead
+      ? 'Nothing is known to be missing.'
+      : 'Not all has been read to its end, so what is missing is not known yet.',
   )
+  return html`${list}${cutNote(gaps.length, maxListed)}`
 }
 
 function failingTable(failing: Awaited<ReturnType<typeof readFailingParents>>): Html {
-  return table(
+  const list = table(
     'Parents whose rows cannot be read',
     ['Why', '#Parents', 'For example'],
     failing.map(({ reason, count, example }) => [
@@ -125,14 +142,16 @@ function failingTable(failing: Awaited<ReturnType<typeof readFailingParents>>): 
     ]),
     'No list has failed.',
   )
+  return html`${list}${cutNote(failing.length, maxListed)}`
 }
 
 /** Undocumented fields of the service, and how many of the newest rows still have them. */
 export async function showSchema({ db, frame }: ScreenRequest): Promise<ConsolePage> {
+  const found = await readFields(db)
   const fields = table(
     'Discovered fields',
     ['Stream', 'Field', 'Column', 'Type', 'First seen', '#Filled'],
-    (await readFields(db)).map(({ stream, path, column, type, firstSeen, filled }) => [
+    found.map(({ stream, path, column, type, firstSeen, filled }) => [
       streamTitle(stream),
       foreignText(path),
       column === null ? 'only in raw' : foreignText(column),
@@ -148,7 +167,7 @@ export async function showSchema({ db, frame }: ScreenRequest): Promise<ConsoleP
   )
   const content = html`<p class="faint">Fields that the documentation of the service does not have,
     the newest first. Filled: in the newest ${formatCount(sampledRows)} rows of the stream.</p>
-${fields}`
+${fields}${cutNote(found.length, maxFields)}`
   return { title: 'Schema', section: 'Schema', content }
 }
 

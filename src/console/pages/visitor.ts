@@ -3,7 +3,6 @@
  * calls, visits, and a form to correct the name or the address.
  */
 
-import type { Cell } from '../../document/table.ts'
 import type { NamedEntry } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import type { ColumnRules } from '../../values/column-rules.ts'
@@ -20,20 +19,23 @@ import {
   smallPrint,
   table,
 } from '../blocks.ts'
-import { digitsOf, toPage } from '../core/list-page.ts'
+import { digitsOf, rowsPerPage, toPage } from '../core/list-page.ts'
 import { summarizeReplies } from '../core/reply-summary.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice } from '../period-blocks.ts'
 import { rulesOf, storedNote } from '../private-notes.ts'
 import { type ProjectRequest, type ScreenRequest, visibleTo } from '../screen.ts'
 import {
-  maxListed,
+  beginOf,
+  type ListPlace,
+  pageOf,
   readShownEffects,
   readVisitor,
   readVisitorOf,
   type ShownEffect,
   type VisitorCall,
   type VisitorData,
+  type VisitorList,
 } from '../sql/visitor.ts'
 import { by, foreignText, spanText, timeOf } from '../text.ts'
 import { type CorrectionForm, correctionForm } from './correction-form.ts'
@@ -65,7 +67,8 @@ export async function visitorPage(
   correcting: Pick<CorrectionForm, 'source' | 'given' | 'problem'> | null,
 ): Promise<ConsolePage | null> {
   const { db, reads, project, frame, id, query } = request
-  const read = await readVisitor(db, id)
+  const place = { list: query('list'), after: query('after') }
+  const read = await readVisitor(db, id, place)
   const [sent, calls] = await Promise.all([
     readSent(request, read.conversationIds),
     reads.callsOf(project, id),
@@ -75,26 +78,31 @@ export async function visitorPage(
   const visitor = visibleTo(frame, read)
   const rules = rulesOf(project)
   const address = addressOf(frame, 'visitors', id)
-  const rows = visibleTo(frame, sent.all).map((entry, nth) =>
-    sentRow(entry, hasWords(sent.all[nth]), sent.effects.get(entry.id), visitor, frame),
+  const rows = visibleTo(frame, sent.listed).map((entry, nth) =>
+    sentRow(entry, hasWords(sent.listed[nth]), sent.effects.get(entry.id), visitor, frame),
   )
-  const isPart = sent.older !== null || query('before') !== null
-  const text = html`${isPart ? 'Of the write-backs below: ' : ''}${sent.summary.text}`
+  const text = html`${sent.about}${sent.summary.text}`
   const mayCorrect = whyNoDraft(frame) === null && visitor.row?.deletedAt == null
   const form =
     correcting === null
       ? offerToCorrect(sent.all, request)
       : correctionForm({ ...correcting, visitor, rules }, frame)
-  const list = table('Write-backs to this visitor, the newest first', columns, rows, nothingSent)
+  const writebacks = table(
+    'Write-backs to this visitor, the newest first',
+    columns,
+    rows,
+    nothingSent,
+  )
   const next = older(sent.older === null ? null : withQuery(address, { before: sent.older }))
+  const list = { frame, place, address }
   const content = html`${sentences([{ kind: sent.summary.kind, text }], frame)}
 ${presence(visitor)}${storedNote(project, ['visitors', 'visitor_activity', 'messages', 'calls'])}
 ${knownFields(visitor, rules, frame)}${mayCorrect ? form : nothing}
-${section('Write-backs to this visitor', html`${list}${next}`)}
-${section('Conversations', conversations(visitor, frame))}
-${section('Calls', calls === null ? countingNotice(address) : callTable(calls, frame))}
-${section('Visits', visitTable(visitor, frame))}
-${section('Activity', activityTable(visitor, frame))}`
+${section('Write-backs to this visitor', html`${writebacks}${next}`)}
+${section('Conversations', conversations(visitor, list))}
+${section('Calls', calls === null ? countingNotice(withQuery(address, place)) : callTable(calls, list))}
+${section('Visits', visitTable(visitor, list))}
+${section('Activity', activityTable(visitor, list))}`
   return { title: 'Visitor', section: 'Search', content }
 }
 
@@ -138,8 +146,8 @@ function presence({ row }: VisitorData): Html {
     : html`<p class="problem">The service no longer has this visitor.</p>`
 }
 
-/** Of a page; the sentence on top is about these. */
-const listedWritebacks = 100
+/** The sentence on top is about so many; on a page behind the first, about those that it lists. */
+const summarized = 100
 
 /** The newest write-backs, with what the mirror shows of them. */
 async function readSent(
@@ -148,13 +156,14 @@ async function readSent(
 ) {
   const before = digitsOf(query('before'))
   const target = [id, ...conversations]
+  const most = before === null ? summarized : rowsPerPage
   const found = await outbox.listNewest(
     { target },
-    listedWritebacks + 1,
+    most + 1,
     ...(before === null ? [] : [Number(before)]),
   )
-  const { rows, next } = toPage(found, listedWritebacks, ({ seq }) => seq)
-  const all = await outbox.nameEntries(rows)
+  const { next } = toPage(found, rowsPerPage, ({ seq }) => seq)
+  const all = await outbox.nameEntries(found.slice(0, most))
   const effects = await readShownEffects(db, all)
   const replies = all.filter(({ operation }) => operation === 'message')
   const inDoubt = await outbox.listInDoubt(replies.map((entry) => entry.id))
@@ -168,7 +177,9 @@ async function readSent(
       shownTimes: effects.get(entry.id)?.times ?? 0,
     })),
   )
-  return { all, effects, summary, older: next }
+  const newest = found.length > most ? `Of the newest ${formatCount(most)} write-backs: ` : ''
+  const about = before === null ? newest : 'Of the write-backs below: '
+  return { all, listed: all.slice(0, rowsPerPage), effects, about, summary, older: next }
 }
 
 const columns = ['What', 'Asks for', 'Queued', 'Left', 'Status', 'What the mirror shows now']
@@ -221,62 +232,89 @@ function effectOf(
   return html`${message}, ${timeOf(effect.at, frame)}${effect.isDeleted ? ', deleted since' : ''}${words}`
 }
 
-function conversations(
-  { id: visitor, conversations: rows, conversationIds }: VisitorData,
-  frame: ProjectFrame,
+/** What its lists are drawn with. */
+type Lists = {
+  readonly frame: ProjectFrame
+  readonly place: ListPlace
+  /** Of the page. */
+  readonly address: string
+}
+
+/** A page of a list, of which `rows` has all, or one more than that. */
+function listPage<Row>(
+  list: VisitorList,
+  rows: readonly Row[],
+  { place, address }: Lists,
+  draw: (rows: readonly Row[]) => Html,
 ): Html {
-  const list = table(
-    'Conversations, the newest first',
-    ['Last message', 'Status', 'Waits for', 'Last agent'],
-    rows.map(({ id, lastAt, handled, deletedAt, waitingSince, agent }) => [
-      linkTo(frame, 'conversations', id, lastAt === null ? foreignText(id) : timeOf(lastAt, frame)),
-      deletedAt !== null ? 'deleted' : handled === null ? 'open' : 'handled',
-      waitingSince === null ? '–' : spanText(frame.now - Date.parse(waitingSince)),
-      foreignText(agent),
-    ]),
-    'There are no conversations.',
-  )
+  const { rows: shown, next } = pageOf(list, rows, place)
+  const to = next === null ? null : `${withQuery(address, { list, after: next })}#${list}`
+  return html`<div id="${list}">${draw(shown)}${older(to)}</div>`
+}
+
+function conversations({ id: visitor, conversations: rows }: VisitorData, lists: Lists): Html {
+  const { frame } = lists
   const sheet = rows.length === 0 ? nothing : sheetLink({ visitor }, frame)
-  const more = conversationIds.length - rows.length
-  const others = html`<p class="faint">And ${formatCount(more)} older ones.</p>`
-  return html`${sheet}${list}${more <= 0 ? nothing : others}`
+  const list = listPage('conversations', rows, lists, (shown) =>
+    table(
+      'Conversations, the newest first',
+      ['Last message', 'Status', 'Waits for', 'Last agent'],
+      shown.map(({ id, lastAt, handled, deletedAt, waitingSince, agent }) => [
+        linkTo(
+          frame,
+          'conversations',
+          id,
+          lastAt === null ? foreignText(id) : timeOf(lastAt, frame),
+        ),
+        deletedAt !== null ? 'deleted' : handled === null ? 'open' : 'handled',
+        waitingSince === null ? '–' : spanText(frame.now - Date.parse(waitingSince)),
+        foreignText(agent),
+      ]),
+      'There are no conversations.',
+    ),
+  )
+  return html`${sheet}${list}`
 }
 
-/** What it says of the visitor, the newest first. */
-function newest(
-  what: string,
-  columns: readonly string[],
-  rows: readonly (readonly Cell[])[],
-  none: string,
-): Html {
-  const list = table(`${what}, the newest first`, columns, rows, none)
-  return html`${list}${rows.length < maxListed ? nothing : newestOnly}`
+function callTable(calls: readonly VisitorCall[], lists: Lists): Html {
+  return listPage('calls', calls.slice(beginOf('calls', lists.place)), lists, (shown) =>
+    table(
+      'Calls, the newest first',
+      ['When', '#Length', 'Direction', 'Outcome', 'Agent'],
+      shown.map(({ id, startedAt, seconds, direction, outcome, agent }) => [
+        startedAt === null ? foreignText(id) : timeOf(startedAt, lists.frame),
+        seconds === null ? '–' : formatSeconds(seconds),
+        ...[direction, outcome, agent].map(foreignText),
+      ]),
+      'No call is known to be of this visitor.',
+    ),
+  )
 }
 
-const newestOnly = html`<p class="faint">These are the newest ${String(maxListed)}.</p>`
-
-function callTable(calls: readonly VisitorCall[], frame: ProjectFrame): Html {
-  const rows = calls.map(({ id, startedAt, seconds, direction, outcome, agent }) => [
-    startedAt === null ? foreignText(id) : timeOf(startedAt, frame),
-    seconds === null ? '–' : formatSeconds(seconds),
-    ...[direction, outcome, agent].map(foreignText),
-  ])
-  const columns = ['When', '#Length', 'Direction', 'Outcome', 'Agent']
-  return newest('Calls', columns, rows, 'No call is known to be of this visitor.')
+function visitTable({ visits }: VisitorData, lists: Lists): Html {
+  return listPage('visits', visits, lists, (shown) =>
+    table(
+      'Visits, the newest first',
+      ['Began', '#Length', '#Entries', 'First page', 'Last page'],
+      shown.map(({ startedAt, seconds, entries, firstPage, lastPage }) => [
+        timeOf(startedAt, lists.frame),
+        // From the first entry to the last.
+        entries === 1 ? '–' : formatSeconds(seconds),
+        formatCount(entries),
+        ...[firstPage, lastPage].map(foreignText),
+      ]),
+      'No visit is known.',
+    ),
+  )
 }
 
-function visitTable({ visits }: VisitorData, frame: ProjectFrame): Html {
-  const rows = visits.map(({ startedAt, seconds, entries, firstPage, lastPage }) => [
-    timeOf(startedAt, frame),
-    formatSeconds(seconds),
-    formatCount(entries),
-    ...[firstPage, lastPage].map(foreignText),
-  ])
-  const columns = ['Began', '#Length', '#Entries', 'First page', 'Last page']
-  return newest('Visits', columns, rows, 'No visit is known.')
-}
-
-function activityTable({ activity }: VisitorData, frame: ProjectFrame): Html {
-  const rows = activity.map(({ at, text }) => [timeOf(at, frame), foreignText(text)])
-  return newest('Activity', ['When', 'What'], rows, 'No activity is known.')
+function activityTable({ activity }: VisitorData, lists: Lists): Html {
+  return listPage('activity', activity, lists, (shown) =>
+    table(
+      'Activity, the newest first',
+      ['When', 'What'],
+      shown.map(({ at, text }) => [timeOf(at, lists.frame), foreignText(text)]),
+      'No activity is known.',
+    ),
+  )
 }

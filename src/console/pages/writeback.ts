@@ -142,8 +142,8 @@ function uncertainHelp({ status, operation, sentAt }: NamedEntry, frame: Project
   if (status !== 'uncertain') return nothing
   const where =
     operation === 'message'
-      ? 'In the conversation, what may be it and messages with the same words are marked. ' +
-        'Look for it in the app too'
+      ? 'In the conversation, messages that may be this reply, or have its words, are marked. ' +
+        'Look for it in the app, too'
       : 'Look in the app whether it is there'
   return html`<p>${where}, then say what you found: what waits behind it goes on. It was sent
     ${sentAt === null ? 'at a time that is not known' : html`at ${timeOf(sentAt, frame)}`}. One that

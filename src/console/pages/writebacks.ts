@@ -101,14 +101,12 @@ async function rowsWith(
   return html`<p class="faint">${statusWords[status].sentence}</p>${queueTable(entries, frame)}${older(to, 'Next')}`
 }
 
-const batchesPerPage = 20
-
 async function batches({ outbox, warehouse, frame, query }: ScreenRequest): Promise<Html> {
   const before = query('before')
   // Not by `requireBatch`, which compares a wrong name with all others; an address has whole ones.
   const from = before === null ? undefined : ((await outbox.findBatch(before)) ?? undefined)
-  const found = await outbox.listBatches(batchesPerPage + 1, from)
-  const { rows, next } = toPage(found, batchesPerPage, ({ id }) => id)
+  const found = await outbox.listBatches(rowsPerPage + 1, from)
+  const { rows, next } = toPage(found, rowsPerPage, ({ id }) => id)
   const list = table(
     'Batches, the newest first',
     ['Batch', 'State', '#Rows', 'Their statuses', 'Queued'],

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { FactFilter } from '../../analytics/analytics.ts'
 import { conversationsOf } from '../../analytics/sql/read-period-table.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { conversationsPerPage } from '../core/list-page.ts'
+import { rowsPerPage } from '../core/list-page.ts'
 
 /**
  * Those that were written in last come first. `after`: the `next` of the page before; null = the
@@ -13,7 +13,7 @@ export async function readCountedConversations(
   context: ProjectDb,
   filter: FactFilter,
   after: string | null,
-  limit = conversationsPerPage,
+  limit = rowsPerPage,
 ) {
   const offset = Number(after ?? 0)
   const { db, project } = context

@@ -10,7 +10,7 @@ import { lastMessageAt } from '../../analytics/sql/search-index.ts'
 import { type ColumnRules, isHash } from '../../values/column-rules.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { conversationsPerPage, toPage } from '../core/list-page.ts'
+import { rowsPerPage, toPage } from '../core/list-page.ts'
 import type { ConversationRow } from './conversations.ts'
 
 const idsPerRead = 500
@@ -153,8 +153,8 @@ async function findConversations(
   before: string | null,
 ): Promise<Found> {
   if (query.words.length === 0) return { conversations: [], next: null }
-  const found = await findEntries(context, query, before, conversationsPerPage + 1)
-  const { rows, next } = toPage(found, conversationsPerPage, ({ number }) => number)
+  const found = await findEntries(context, query, before, rowsPerPage + 1)
+  const { rows, next } = toPage(found, rowsPerPage, ({ number }) => number)
   const ids = rows.map(({ id }) => id)
   const words = await findWords(context, ids, query)
   return {

@@ -49,7 +49,8 @@ export async function readStreams(
   return Promise.all(found)
 }
 
-const maxListed = 200
+/** Gaps, and reasons. */
+export const maxListed = 200
 
 /** Gaps, the open ones first and then the newest; of one stream, or the open ones of all. */
 export async function readGaps({ db, project }: ProjectDb, stream: StreamName | null) {
@@ -79,7 +80,7 @@ export async function readFailingParents({ db, project }: ProjectDb, stream: Str
 
 /** The newest rows in which the fields of a stream are counted. */
 export const sampledRows = 1000
-const maxFields = 500
+export const maxFields = 500
 
 /**
  * The undocumented fields, the newest first. `filled`: the share of the newest rows that have it;

@@ -8,9 +8,24 @@ import type { Seconds } from '../../values/time.ts'
 import { rowsParameter } from '../../warehouse/dialect.ts'
 import { encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { placeIn, rowsPerPage, toPage } from '../core/list-page.ts'
 
-/** Of each list. */
-export const maxListed = 50
+export type VisitorList = 'conversations' | 'calls' | 'visits' | 'activity'
+
+/** `list`: the one that begins behind so many rows; the others begin with their first. */
+export type ListPlace = Readonly<Record<'list' | 'after', string | null>>
+
+const firstPages: ListPlace = { list: null, after: null }
+
+/** Where this list begins. */
+export function beginOf(name: VisitorList, { list, after }: ListPlace): number {
+  return name === list ? placeIn(after) : 0
+}
+
+/** `rows`: from where the list begins. */
+export function pageOf<Row>(name: VisitorList, rows: readonly Row[], place: ListPlace) {
+  return toPage(rows, rowsPerPage, () => beginOf(name, place) + rowsPerPage)
+}
 
 type Text = string | null
 
@@ -19,10 +34,15 @@ const noVisitor = { name: null, email: null, deletedAt: null, syncedAt: null, ra
 export type VisitorData = NonNullable<Awaited<ReturnType<typeof readVisitor>>>
 
 /**
- * `row` null: the mirror does not have it, although a conversation names it. `conversations`: the
- * newest of `conversationIds`.
+ * `row` null: the mirror does not have it, although a conversation names it. `conversations`,
+ * `visits` and `activity`: one more than a page has says that others follow.
  */
-export async function readVisitor({ db, project }: ProjectDb, id: string) {
+export async function readVisitor(
+  { db, project }: ProjectDb,
+  id: string,
+  place: ListPlace = firstPages,
+) {
+  const page = (name: VisitorList) => sql`limit ${rowsPerPage + 1} offset ${beginOf(name, place)}`
   const { rows } = await sql<
     { raw: string } & Record<'name' | 'email' | 'deletedAt' | 'syncedAt', Text>
   >`
@@ -38,7 +58,8 @@ export async function readVisitor({ db, project }: ProjectDb, id: string) {
     from conversations c
       left join fct_conversation f on f.project_id = ${project} and f.conversation_id = c.id
     where c.project_id = ${project} and c.visitor_id = ${id}
-    order by c.last_message_at is null, c.last_message_at desc, c.id limit ${maxListed}`.execute(db)
+    order by c.last_message_at is null, c.last_message_at desc, c.id
+    ${page('conversations')}`.execute(db)
   const visits = await sql<
     Record<'seconds' | 'entries', number> & { startedAt: string } & Record<
         'firstPage' | 'lastPage',
@@ -48,11 +69,11 @@ export async function readVisitor({ db, project }: ProjectDb, id: string) {
     select started_at as "startedAt", seconds, entries, first_page as "firstPage",
       last_page as "lastPage"
     from fct_visit where project_id = ${project} and visitor_id = ${id}
-    order by visit_number desc limit ${maxListed}`.execute(db)
+    order by visit_number desc ${page('visits')}`.execute(db)
   const activity = await sql<{ at: Text; raw: string }>`
     select occurred_at as at, raw from visitor_activity
     where project_id = ${project} and visitor_id = ${id} and deleted_at is null
-    order by occurred_at desc limit ${maxListed}`.execute(db)
+    order by occurred_at desc, entry_hash, ordinal ${page('activity')}`.execute(db)
   const { name, email, deletedAt, syncedAt, raw } = rows[0] ?? noVisitor
   return {
     id,
@@ -95,12 +116,12 @@ export type VisitorCall = { readonly id: string } & Readonly<
   Record<'startedAt' | 'direction' | 'outcome' | 'agent', Text>
 > & { readonly seconds: Seconds | null }
 
-/** Reads all calls: the service documents no field of theirs, so none has an index. */
+/** Of all days. Reads all calls: the service documents no field of theirs, so none has an index. */
 export async function readVisitorCalls({ db, project }: ProjectDb, id: string) {
   const { rows } = await sql<VisitorCall>`
     select call_id as id, started_at as "startedAt", direction, outcome, agent, seconds
     from fct_call where project_id = ${project} and visitor_id = ${id}
-    order by started_at is null, started_at desc limit ${maxListed}`.execute(db)
+    order by started_at is null, started_at desc, call_id`.execute(db)
   return rows
 }
 

@@ -97,7 +97,7 @@ export async function deleteExpired(
 }
 
 /** Of audits, three times what `status` counts. */
-const recordRetentionMs = {
+export const recordRetentionMs = {
   idleRuns: 7 * dayMs,
   audits: 90 * dayMs,
   budget: 90 * dayMs,

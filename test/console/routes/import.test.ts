@@ -218,7 +218,7 @@ describe('a sheet of replies', () => {
     const batch = await console.ask(imported.location, {
       headers: { cookie: await console.signIn('ann') },
     })
-    expect(batch.text).toContain('59 rows without a reply or a flag were left out.')
+    expect(batch.text).toContain('59 rows of the file without a reply or a flag were left out.')
     expect((await get('visitors/v1')).text).toContain('sheet?visitor=v1&amp;format=xlsx')
     expect((await get('sheet?visitor=v1&format=csv&separator=%3B')).text).toContain('visitor_name;')
     expect((await get('sheet?template=yes')).text).toContain(

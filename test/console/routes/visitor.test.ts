@@ -10,6 +10,7 @@ import { secret } from '../../../src/values/secret.ts'
 import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
 import { projectConfigOf } from '../../mirror/sync/sync-sandbox.ts'
 import {
+  activity,
   call,
   commit,
   commitRows,
@@ -218,4 +219,44 @@ test('a search says how many visitors it found, and that there are more than it 
   const cut = await page('search?q=Zed')
   expect(cut).toContain('<p>More than 10 visitors found; 10 are shown.')
   expect(cut.match(/Zed \d/g)).toHaveLength(10)
+})
+
+test('each list of a visitor goes on where the page before ended, and the sentence on top is about more than the first page', async () => {
+  const id = idOf(4)
+  const mirror = openMirror(console.warehouse, 'main')
+  const numbers = Array.from({ length: 26 }, (_, n) => n)
+  await commitRows(mirror, {
+    conversations: numbers.map((n) =>
+      conversation(idOf(400 + n), { visitor_id: id, last_message_at: timeAt(n) }),
+    ),
+    calls: numbers.map((n) => call(`of-${n}`, { occurred_at: timeAt(n) }, { visitorId: id })),
+    visitor_activity: numbers.map((n) => activity(id, `h${n}`, 0, { url: `/page-${n}.` })),
+  })
+  await console.warehouse.query(
+    numbers
+      .map(
+        (n) =>
+          `('main', 's${n}', 'message', '${idOf(400 + n)}', '{"content":"Words ${n}.","sender_name":"Ann"}', 'draft')`,
+      )
+      .join()
+      .replace(
+        /^/,
+        'insert into writebacks (project_id, id, operation, conversation_id, payload, status) values ',
+      ),
+  )
+  const first = await page(`visitors/${id}`)
+  expect(first).toContain('26 have not left yet')
+  const linkTo = (part: string) =>
+    new RegExp(`href="/console/p/main/(visitors/[^"#]*${part}[^"#]*)`).exec(first)?.[1] ?? ''
+  const follow = async (part: string) => page(linkTo(part).replaceAll('&amp;', '&'))
+  const oldest = `/conversations/${idOf(400)}"`
+  expect([first.includes(oldest), (await follow('list=conversations')).includes(oldest)]).toEqual([
+    false,
+    true,
+  ])
+  expect((await follow('list=activity')).match(/page-\d+\./g)).toHaveLength(1)
+  expect((await follow('list=calls')).match(/data-label="Direction"/g)).toHaveLength(1)
+  const second = await follow('before=')
+  expect(second).toContain('Of the write-backs below: ')
+  expect(second.match(/Words \d+\./g)).toHaveLength(1)
 })
