@@ -7,7 +7,7 @@ import type { Warehouse } from '../../src/app/open.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { toTimestamp } from '../../src/values/time.ts'
 import { launchBrowser } from '../support/browser.ts'
-import { commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
+import { commitRows, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
 import { accessibilityProblems } from './axe.ts'
 import { openPage } from './open-page.ts'
 import { queueDrafts, replyTo } from './queued-rows.ts'
@@ -20,14 +20,14 @@ const [first, second] = [
 
 async function fill(warehouse: Warehouse) {
   const { query } = warehouse
-  const main = openMirror(warehouse, 'main')
-  const talks = [first, second].map((id) => conversation(id, { visitor_id: 'v1' }))
-  await main.commit(commit('visitors', [visitor('v1', {}, { name: 'Zoë' })]))
-  await main.commit(commit('conversations', talks))
-  await main.commit(
-    commit('messages', [message(first, 1, { sender_type: 'visitor', content: 'Where is it?' })]),
-  )
-  await main.commit(commit('messages', [message(first, 2, { content: 'On its way.' })]))
+  await commitRows(openMirror(warehouse, 'main'), {
+    visitors: [visitor('v1', {}, { name: 'Zoë' })],
+    conversations: [first, second].map((id) => conversation(id, { visitor_id: 'v1' })),
+    messages: [
+      message(first, 1, { sender_type: 'visitor', content: 'Where is it?' }),
+      message(first, 2, { content: 'On its way.' }),
+    ],
+  })
   for (const batchId of ['keys', 'forms', 'changed']) {
     const replies = [first, second].map((target, n) => replyTo(target, `${batchId} ${n}\u200b`))
     await queueDrafts(warehouse, batchId, replies)

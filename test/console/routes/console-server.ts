@@ -16,7 +16,7 @@ import { secret } from '../../../src/values/secret.ts'
 import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
 import { ask, captureLog, type TestRequest, type TestResponse } from '../../http/test-server.ts'
 import { type DatabaseInstance, databases } from '../../support/databases.ts'
-import { commit, conversation, message } from '../../warehouse/row-fixtures.ts'
+import { commitRows, conversation, message } from '../../warehouse/row-fixtures.ts'
 
 /** The token of each person is `NAME-token`. */
 export const person = (name: string, role: Role, hidesMessages = false): ConsolePerson => ({
@@ -58,19 +58,10 @@ type Fill = (warehouse: Warehouse, project: ProjectConfig) => Promise<unknown>
 
 /** Visitors wrote, and wait for an answer. */
 export async function letWait(warehouse: Warehouse, project: ProjectConfig, ...ids: string[]) {
-  const main = openMirror(warehouse, 'main')
-  await main.commit(
-    commit(
-      'conversations',
-      ids.map((id) => conversation(id)),
-    ),
-  )
-  await main.commit(
-    commit(
-      'messages',
-      ids.map((id) => message(id, 1, { sender_type: 'visitor' })),
-    ),
-  )
+  await commitRows(openMirror(warehouse, 'main'), {
+    conversations: ids.map((id) => conversation(id)),
+    messages: ids.map((id) => message(id, 1, { sender_type: 'visitor' })),
+  })
   await createProjectFacts(warehouse.projectDb('main'), project).refresh()
 }
 

@@ -7,6 +7,7 @@ import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
 import {
   commit,
+  commitRows,
   conversation,
   idOf,
   message,
@@ -20,25 +21,16 @@ const handled = { handled_at: timeAt(9) }
 
 /** Conversations of a visitor, each with one message. */
 async function fill(warehouse: Warehouse) {
-  const main = openMirror(warehouse, 'main')
-  await main.commit(commit('visitors', [visitor(ada)]))
   const columns = (n: number) => ({
     visitor_id: n < 50 ? ada : idOf(1000 + n),
     ...(n === 40 ? handled : {}),
   })
   const ids = Array.from({ length: 70 }, (_, n) => n)
-  await main.commit(
-    commit(
-      'conversations',
-      ids.map((n) => conversation(idOf(n), columns(n))),
-    ),
-  )
-  await main.commit(
-    commit(
-      'messages',
-      ids.map((n) => message(idOf(n), 1, { sender_type: 'visitor' })),
-    ),
-  )
+  await commitRows(openMirror(warehouse, 'main'), {
+    visitors: [visitor(ada)],
+    conversations: ids.map((n) => conversation(idOf(n), columns(n))),
+    messages: ids.map((n) => message(idOf(n), 1, { sender_type: 'visitor' })),
+  })
 }
 
 const console = useConsole(fill)

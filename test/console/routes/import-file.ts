@@ -1,7 +1,7 @@
 /** Conversations to write back to, and files that are imported in the browser. */
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { commit, conversation, message, visitor } from '../../warehouse/row-fixtures.ts'
+import { commitRows, conversation, message, visitor } from '../../warehouse/row-fixtures.ts'
 import type { TestConsole } from './console-server.ts'
 
 export const targets = Array.from(
@@ -10,20 +10,11 @@ export const targets = Array.from(
 )
 
 export async function fillTargets(warehouse: Warehouse) {
-  const main = openMirror(warehouse, 'main')
-  await main.commit(commit('visitors', [visitor('v1', {}, { name: 'Zoë' })]))
-  await main.commit(
-    commit(
-      'conversations',
-      targets.map((id) => conversation(id, { visitor_id: 'v1' })),
-    ),
-  )
-  await main.commit(
-    commit(
-      'messages',
-      targets.map((id) => message(id, 1, { sender_type: 'visitor' })),
-    ),
-  )
+  await commitRows(openMirror(warehouse, 'main'), {
+    visitors: [visitor('v1', {}, { name: 'Zoë' })],
+    conversations: targets.map((id) => conversation(id, { visitor_id: 'v1' })),
+    messages: targets.map((id) => message(id, 1, { sender_type: 'visitor' })),
+  })
 }
 
 export const csv = (ids: readonly string[], words = 'We have found it.') =>
