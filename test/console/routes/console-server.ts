@@ -140,6 +140,9 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
     lines,
     ask: request,
     signIn: (name: string) => signIn(request, name),
+    /** A page of the project, or what else the path leads to, as this person gets it. */
+    get: async (path: string, name: string) =>
+      request(`/console/p/main/${path}`, { headers: { cookie: await signIn(request, name) } }),
   }
 }
 
@@ -153,6 +156,13 @@ export const ownForm = {
 
 export const formBody = (fields: Record<string, string>): string =>
   new URLSearchParams(fields).toString()
+
+/** What a browser would send of the fields whose names match. */
+export function fieldsOf(text: string, names: string): Record<string, string> {
+  const fields = new RegExp(`name="(${names})"[^>]* value="([^"]*)"`, 'g')
+  const found = [...text.matchAll(fields)]
+  return Object.fromEntries(found.map(([, name = '', value = '']) => [name, value]))
+}
 
 export function cookieOf({ headers }: TestResponse): string {
   const [cookie = ''] = [headers['set-cookie'] ?? ''].flat()

@@ -43,8 +43,7 @@ async function decide(
 
 /** As a person does: looks at the page before the decision, and sends its form. */
 async function confirm(person: string, query: string, over: Record<string, string> = {}) {
-  const cookie = await console.signIn(person)
-  const { text } = await console.ask(`/console/p/main/confirm?${query}`, { headers: { cookie } })
+  const { text } = await console.get(`confirm?${query}`, person)
   const fields = Object.fromEntries(
     [...text.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [
       name,
@@ -60,12 +59,7 @@ async function confirm(person: string, query: string, over: Record<string, strin
   }
 }
 
-const page = async (path: string, person = 'ann') =>
-  (
-    await console.ask(`/console/p/main${path}`, {
-      headers: { cookie: await console.signIn(person) },
-    })
-  ).text
+const page = async (path: string, person = 'ann') => (await console.get(path.slice(1), person)).text
 const admin = () => createOutbox(console.warehouse.projectDb('main'))
 const countsOf = async (batch: string) => (await admin().findBatch(batch))?.counts
 const lastEvents = async (count: number) =>

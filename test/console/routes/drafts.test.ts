@@ -14,7 +14,15 @@ import {
   timeAt,
   visitor,
 } from '../../warehouse/row-fixtures.ts'
-import { formBody, ownForm, people, person, startConsole, useConsole } from './console-server.ts'
+import {
+  fieldsOf,
+  formBody,
+  ownForm,
+  people,
+  person,
+  startConsole,
+  useConsole,
+} from './console-server.ts'
 
 const ada = 'ada00000-0000-4000-8000-000000000001'
 const handled = { handled_at: timeAt(9) }
@@ -40,16 +48,12 @@ const newConversation = () => idOf(50 + conversations++)
 
 type Fields = Record<string, string>
 
-/** What a browser would send of the form. */
-function fieldsOf(text: string): Fields {
-  const named = [...text.matchAll(/name="(key|expect|sender)"[^>]* value="([^"]*)"/g)]
-  return Object.fromEntries(named.map(([, name = '', value = '']) => [name, value]))
-}
+const sentOf = (text: string) => fieldsOf(text, 'key|expect|sender')
 
 async function open(id: string, name = 'olga', at = console) {
   const headers = { cookie: await at.signIn(name) }
   const { text } = await at.ask(`/console/p/main/conversations/${id}`, { headers })
-  return { text, headers, fields: fieldsOf(text) }
+  return { text, headers, fields: sentOf(text) }
 }
 
 /** The page of a conversation, and its form sent any number of times. */
@@ -198,7 +202,7 @@ describe('a draft', () => {
       422,
       expect.stringContaining('The visitor has written since'),
     ])
-    expect((await send(fieldsOf(late.text))).status).toBe(303)
+    expect((await send(sentOf(late.text))).status).toBe(303)
     await say(8)
     const [{ batchId } = { batchId: '' }] = await outbox().list({ target: id }, 1)
     const { headers } = await open(id)

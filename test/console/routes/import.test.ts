@@ -204,8 +204,7 @@ describe('a sheet of replies', () => {
   })
 
   test('is downloaded from a list of conversations, and imported as it is', async () => {
-    const get = async (path: string, person = 'olga') =>
-      console.ask(`/console/p/main/${path}`, { headers: { cookie: await console.signIn(person) } })
+    const get = (path: string, person = 'olga') => console.get(path, person)
     expect((await get('visitors/v1')).text).toContain('/console/p/main/sheet?visitor=v1')
     const { text, headers } = await get('sheet?visitor=v1', 'vera')
     expect(headers['content-disposition']).toMatch(

@@ -52,9 +52,7 @@ async function fill(warehouse: Warehouse, project: ProjectConfig) {
 
 const console = useConsole(fill)
 const january = 'from=2026-01-01&to=2026-01-31'
-const get = async (path: string, name = 'vera', on = console) => {
-  return on.ask(`/console/p/main/${path}`, { headers: { cookie: await on.signIn(name) } })
-}
+const get = (path: string, name = 'vera', on = console) => on.get(path, name)
 const linksOf = (body: string) =>
   [...body.matchAll(/href="([^"]*)"/g)].map(([, to = '']) => to.replaceAll('&amp;', '&'))
 
@@ -255,6 +253,12 @@ test('… and on no screen what customers said, or who they are', async () => {
   expect(await showing('hugo')).toEqual([])
 })
 
+test('more days than a page has are cut, and the page says so', async () => {
+  const cut = 'A page has at most 366 days'
+  expect((await get('waits?from=2020-01-01&to=2026-01-31')).text).toContain(cut)
+  expect((await get(`waits?${january}`)).text).not.toContain(cut)
+})
+
 test('what no table has is not found, and what no calendar has is the usual period', async () => {
   expect((await get('conversations?of=constructor')).status).toBe(404)
   expect((await get('conversations')).status).toBe(404)
@@ -270,7 +274,11 @@ test('of a project of which nothing has been read yet, no page says that nobody 
     ['', 'waiting', 'streams', 'report'].map((path) => get(path, 'vera', empty)),
   )
   for (const { text } of texts)
-    expect(text).not.toMatch(/Nobody waits|>0<\/span><\/p>|Every list could be read/)
+    expect(text).not.toMatch(/Nobody waits|>0<\/span><\/p>|Nothing is known to be missing/)
+  for (const path of ['waiting', 'open', 'waits', 'charts', 'ai'])
+    expect((await get(path, 'vera', empty)).text, path).toContain(
+      'Conversations or messages have never been read to their end, so some may be missing.',
+    )
   const dates = [...(texts[3]?.text ?? '').matchAll(/type="date" name="\w+" value="([^"]+)"/g)].map(
     ([, day]) => day,
   )

@@ -20,7 +20,7 @@ import {
   timeAt,
   visitor,
 } from '../../warehouse/row-fixtures.ts'
-import { formBody, ownForm, person, startConsole, useConsole } from './console-server.ts'
+import { fieldsOf, formBody, ownForm, person, startConsole, useConsole } from './console-server.ts'
 
 const [ada, anonymous, unmirrored] = [idOf(1), idOf(2), idOf(3)]
 const conversationOf = (visitorId: string) => visitorId.replace(/^0/, '1')
@@ -44,10 +44,7 @@ async function fill(warehouse: Warehouse, project: ProjectConfig) {
 const console = useConsole(fill)
 const outbox = () => createOutbox(console.warehouse.projectDb('main'))
 
-async function get(path: string, name = 'olga', on = console) {
-  const headers = { cookie: await on.signIn(name) }
-  return on.ask(`/console/p/main/${path}`, { headers })
-}
+const get = (path: string, name = 'olga', on = console) => on.get(path, name)
 const page = async (path: string, name = 'olga', on = console) =>
   (await get(path, name, on)).text.replace(/\s+/g, ' ')
 
@@ -55,8 +52,7 @@ const page = async (path: string, name = 'olga', on = console) =>
 async function correct(id: string, name = 'olga', on = console) {
   const headers = { cookie: await on.signIn(name), ...ownForm }
   const text = await page(`visitors/${id}?correct=yes`, name, on)
-  const named = [...text.matchAll(/name="(key|name|email|seen_\w+)"[^>]* value="([^"]*)"/g)]
-  const fields = Object.fromEntries(named.map(([, field = '', value = '']) => [field, value]))
+  const fields = fieldsOf(text, 'key|name|email|seen_\\w+')
   const post = (given: Record<string, string>, over: Record<string, string> = {}) =>
     on.ask(`/console/p/main/visitors/${id}`, {
       method: 'POST',
