@@ -19,17 +19,20 @@ export function secret(value: string): Secret {
 /** Removes these texts, and whatever looks like a live key, whether it is configured or not. */
 export function redactSecrets(text: string, secrets: readonly string[]): string {
   const known = secrets.filter((value) => value.length >= 4)
-  return known.reduce(
+  return longestFirst(known).reduce(
     (safe, value) => safe.replaceAll(value, '[secret]'),
     text.replace(/svc_[a-z]+_[\w-]+/g, '[secret]'),
   )
 }
 
+/** A text may be a part of another one, whose rest would stay. */
+const longestFirst = (texts: readonly string[]) => texts.toSorted((a, b) => b.length - a.length)
+
 const hiddenText = '[not stored]'
 
 /** Removes texts of customers, in whatever letters. */
 export function hideTexts(text: string, hidden: readonly string[]): string {
-  return hidden.reduce((shown, value) => {
+  return longestFirst(hidden).reduce((shown, value) => {
     const all = shown.toLowerCase()
     const sought = value.toLowerCase()
     // Few letters are longer in lower case.

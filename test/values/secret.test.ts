@@ -1,0 +1,16 @@
+/** Texts that no error and no log may show. */
+import { expect, test } from 'vitest'
+import { hideTexts, redactSecrets } from '../../src/values/secret.ts'
+
+test('of a text that contains another one nothing stays, in whatever order they are given', () => {
+  const person = ['Ann', 'ann@example.org']
+  const keys = ['secret-1', 'secret-1-of-another']
+  for (const texts of [person, person.toReversed()])
+    expect(hideTexts('ANN@example.org of Ann is taken', texts)).toBe(
+      '[not stored] of [not stored] is taken',
+    )
+  for (const secrets of [keys, keys.toReversed()])
+    expect(redactSecrets('denied: secret-1-of-another, secret-1', secrets)).toBe(
+      'denied: [secret], [secret]',
+    )
+})
