@@ -85,7 +85,9 @@ function sqliteDurably<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
     try {
       return await connection.transaction().execute(work)
     } finally {
-      await sql`pragma synchronous = ${sql.lit(rows[0]?.synchronous ?? 2)}`.execute(connection)
+      const before = sql.lit(rows[0]?.synchronous ?? 2)
+      // If the transaction could not be ended, its own error counts.
+      await sql`pragma synchronous = ${before}`.execute(connection).catch(() => {})
     }
   })
 }

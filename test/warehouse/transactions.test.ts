@@ -1,12 +1,19 @@
 /** Queries of one snapshot agree with each other, and leave nothing behind. */
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { openKysely } from '../../src/warehouse/connection-pool.ts'
 import { parseDatabaseUrl } from '../../src/warehouse/location.ts'
 import { openPostgresPool } from '../../src/warehouse/postgres.ts'
+import { createProjectDb } from '../../src/warehouse/project-db.ts'
 import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
-import { inSnapshot } from '../../src/warehouse/transactions.ts'
+import {
+  inDurableTransactionOnce,
+  inSnapshot,
+  inTransaction,
+} from '../../src/warehouse/transactions.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 
 /** A warehouse, and another process that reads it. */
 async function openReader(db: TestDatabase) {
@@ -49,3 +56,15 @@ for (const db of databases) {
     expect((await countNew.execute(reader)).rows).toEqual([{ rows: 1 }])
   })
 }
+
+test('an error that also ends the connection is the one that is reported', async () => {
+  const path = join(createTempFolder(), 'main.db')
+  for (const transact of [inTransaction, inDurableTransactionOnce]) {
+    const db = openKysely(openSqlitePool(path, { mustExist: false, synchronous: 'normal' }))
+    const lost = transact(createProjectDb(db, 'sqlite', 'p'), async () => {
+      await db.destroy()
+      throw new Error('the disk is gone')
+    })
+    await expect(lost).rejects.toThrow('the disk is gone')
+  }
+})
