@@ -39,6 +39,7 @@ export async function openWorkerContext(
     const { databaseUrl, queueUrl } = config
     if (!queueBackends[backendKindOf(queueUrl)].allowsSeveralWorkers)
       unlock = await lockAsOnlyWorker(databaseUrl, warehouse, { log, onLost })
+    await endPauses(warehouse, config.projects)
     return openRequestBudgets(queueUrl, warehouse, log)
   }
   const budgets = await openBudgets().catch(async (error: unknown) => {
@@ -46,7 +47,6 @@ export async function openWorkerContext(
     await warehouse.close()
     throw error
   })
-  await endPauses(warehouse, config.projects)
   const connections = openConnections()
   const sendRecordOf = (project: ProjectConfig) =>
     openSendRecord(config, project, { warehouse, budgets, log })

@@ -3,6 +3,7 @@
  * it is started again.
  */
 import { expect, onTestFinished, test } from 'vitest'
+import { setPause } from '../../src/maintenance/sql/projects.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { endPauses, pauseProject } from '../../src/worker/resources.ts'
 import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
@@ -53,4 +54,20 @@ test('a conversation that is refused pauses no project, and a pause ends with a 
   await expect.poll(statuses, { timeout: 120_000, interval: 200 }).toEqual(['failed', 'succeeded'])
   expect(worker.log.filter(({ event }) => event === 'project.paused')).toEqual([])
   await endPauses(warehouse, [project])
+})
+
+test('a worker that could not start leaves nothing locked', async () => {
+  const stores = await workerStores[0]!.make()
+  onTestFinished(stores.drop)
+  const sandbox = await startSandbox({ size: { conversations: 1, visitors: 1, calls: 0 } })
+  onTestFinished(sandbox.stop)
+  const config = workerConfig(stores, [projectConfigOf(sandbox, noSchedules)])
+  const warehouse = await stores.open()
+  const pause = { until: Date.now(), keyFingerprint: 'of an earlier key', why: 'denied' }
+  await setPause(warehouse.db, sandbox.projectId, pause)
+  await warehouse.query(`create trigger fails before update on sync_projects
+    begin select raise(abort, 'the pause cannot be ended'); end`)
+  await expect(startWorkerInProcess(config)).rejects.toThrow(/the pause cannot be ended/)
+  await warehouse.query('drop trigger fails')
+  await startWorkerInProcess(config)
 })
