@@ -51,6 +51,33 @@ describe.each(databases)('in $name', ({ make }) => {
     expect(await outbox.findClaimable(now, 10)).toHaveLength(3)
   })
 
+  test('nothing is said to be sent later that a person holds back', async () => {
+    const { outbox } = await start()
+    await queueFlags(outbox, 2)
+    const now = Date.now()
+    const [first, second] = await outbox.findClaimable(now, 10)
+    const rests = async () => [await outbox.findRest(now), await outbox.findBatchRest('flags')]
+    const rest = { until: now + 60_000, why: 'the first of the two' }
+    await outbox.release((await outbox.claim(first!.id, now))!, {
+      dueAt: rest.until,
+      why: rest.why,
+    })
+    expect(await rests()).toEqual([rest, null])
+    const claimed = (await outbox.claim(second!.id, now))!
+    await outbox.release(claimed, { dueAt: now + 90_000, why: 'another one' })
+    expect(await rests()).toEqual([rest, rest])
+    await outbox.decideSending('stop_all', { by: 'ann' })
+    expect(await rests()).toEqual([null, null])
+    // What was sent is verified nevertheless.
+    await outbox.decideSending('resume_all', { by: 'ann' })
+    const sent = (await outbox.claim(second!.id, now + 90_000))!
+    expect(await outbox.markSending(sent, {}, now, now)).toBe(true)
+    await outbox.decideSending('stop_all', { by: 'ann' })
+    await outbox.release({ ...sent, status: 'sending' }, { dueAt: now + 90_000, why: 'lost' })
+    const verified = { until: now + 90_000, why: 'lost' }
+    expect(await rests()).toEqual([verified, verified])
+  })
+
   test('a circuit breaker that a person has closed counts from then on', async () => {
     const { outbox, query } = await start()
     const fail = async (id: string, at: string) => {

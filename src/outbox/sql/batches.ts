@@ -1,12 +1,11 @@
 /** Reads batches for people, and keeps the time at which each was finished. */
 import { type RawBuilder, sql } from 'kysely'
 import type { EpochMs, EpochSeconds } from '../../values/time.ts'
-import { countRowsOf, epochSeconds, inList, readClock } from '../../warehouse/dialect.ts'
+import { countRowsOf, epochSeconds, inList } from '../../warehouse/dialect.ts'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { retryOnDeadlock } from '../../warehouse/transactions.ts'
-import type { Batch, BatchState, BatchSummary, Rest } from '../core/batches.ts'
+import type { Batch, BatchState, BatchSummary } from '../core/batches.ts'
 import { openStatuses, type StatusCounts, type WritebackStatus } from '../core/state.ts'
-import { toRest } from './claimable.ts'
 import { lastEventSeq, successSql } from './lane-history.ts'
 import { decodeTexts, effectiveStatus, operationSql, statusesSql } from './row.ts'
 
@@ -186,27 +185,4 @@ export async function countQueuedEarlier(
       where own.project_id = ${project} and own.batch_id = ${batch}
       and own.status in ('draft','queued','sending'))`
   return countRowsOf(db, from)
-}
-
-export async function findBatchRest(
-  { db, kind, project, typed }: ProjectDb,
-  batch: string,
-): Promise<Rest | null> {
-  const clock = await readClock(db, kind)
-  const now = typed('integer', clock())
-  const { rows } = await sql<{
-    waiting: number
-    ready: number
-    until: number | null
-    graces: number
-    why: string | null
-  }>`
-    select count(case when due_at > ${now} then 1 end) as waiting,
-      count(case when due_at is null or due_at <= ${now} then 1 end) as ready, min(due_at) as until,
-      count(case when undo_until = due_at then 1 end) as graces, min(reason) as why
-    from writebacks where project_id = ${project} and batch_id = ${batch}
-    and status in ('queued','sending')`.execute(db)
-  const { waiting = 0, ready = 0, until = null, graces = 0, why = null } = rows[0] ?? {}
-  const isResting = waiting > 0 && ready === 0 && until !== null
-  return isResting ? toRest(until, graces === waiting, why) : null
 }

@@ -4,8 +4,9 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
+import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
-import { allOf } from '../../warehouse/dialect.ts'
+import { allOf, readClock } from '../../warehouse/dialect.ts'
 import {
   currentProcess,
   isProcessAlive,
@@ -154,8 +155,7 @@ export async function findClaimable(
   const find = (condition: RawBuilder<unknown>, order: RawBuilder<unknown>) => sql`select * from (
     select id, lane, operation, status, seq from writebacks
     where project_id = ${context.project} and ${condition} and ${claimFilterSql(filter)}
-    and ${claimable}
-      and not (status = 'queued' and ${heldBackSql(context.project)})
+    and ${claimable} and ${notHeldBackSql(context.project)}
     order by ${order} limit ${count}) as found`
   // The few sent ones are found by their status, the many queued ones read in order of `seq`.
   const sending = find(sql`status = 'sending'`, sql`+seq`)
@@ -173,32 +173,48 @@ export async function hasPending(context: ProjectDb, filter: ClaimFilter = {}): 
   if (open.cancellation || open.stop) return true
   const { rows } = await sql`
     select 1 from writebacks where project_id = ${project} and status in ('queued','sending')
-      and not (status = 'queued' and ${heldBackSql(project)})
+      and ${notHeldBackSql(project)}
       and ${claimFilterSql(filter)} and ${firstInLaneSql} limit 1`.execute(db)
   return rows.length > 0
 }
 
 /** Until when the next write-back that is not due yet waits, and why. */
-export async function findRest(
-  { db, project }: ProjectDb,
+export function findRest(
+  context: ProjectDb,
   now: EpochMs,
   filter: ClaimFilter = {},
 ): Promise<Rest | null> {
-  const { rows } = await sql<{ until: number; why: string | null; isGrace: number }>`
-    select due_at as until, reason as why,
-      case when undo_until = due_at then 1 else 0 end as "isGrace"
-    from writebacks
-    where project_id = ${project} and status in ('queued','sending') and due_at > ${now}
-      and due_at <= ${now + maxDelayMs}
-      and ${claimFilterSql(filter)} and ${firstInLaneSql} order by due_at limit 1`.execute(db)
-  const [next] = rows
-  return next === undefined ? null : toRest(next.until, next.isGrace === 1, next.why)
+  const waits = sql`due_at > ${now} and due_at <= ${now + maxDelayMs}`
+  const condition = sql`${waits} and ${claimFilterSql(filter)} and ${firstInLaneSql}`
+  return findFirstRest(context, now, condition)
 }
 
-export function toRest(until: EpochMs, isGrace: boolean, why: string | null): Rest {
-  const grace = isGrace ? 'its approval can still be undone' : null
+/** The same of a batch; null also if one of its write-backs is due. */
+export async function findBatchRest(context: ProjectDb, batch: string): Promise<Rest | null> {
+  const clock = await readClock(context.db, context.kind)
+  return findFirstRest(context, clock(), sql`batch_id = ${batch}`)
+}
+
+async function findFirstRest(
+  { db, project }: ProjectDb,
+  now: EpochMs,
+  condition: RawBuilder<unknown>,
+): Promise<Rest | null> {
+  const { rows } = await sql<{ until: number | null; why: string | null; isGrace: number }>`
+    select due_at as until, reason as why,
+      case when undo_until = due_at then 1 else 0 end as "isGrace"
+    from writebacks where project_id = ${project} and status in ('queued','sending')
+      and ${notHeldBackSql(project)} and ${condition}
+    order by coalesce(due_at, 0) limit 1`.execute(db)
+  const { until = null, why = null, isGrace = 0 } = rows[0] ?? {}
+  if (until === null || until <= now) return null
+  const grace = isGrace === 1 ? 'its approval can still be undone' : null
   return { until, why: grace ?? why ?? 'it waits for another attempt' }
 }
+
+/** Neither all sending nor its batch is stopped; what is in flight is verified anyway. */
+const notHeldBackSql = (project: ProjectId) =>
+  sql`not (status = 'queued' and ${heldBackSql(project)})`
 
 function claimFilterSql(filter: ClaimFilter): RawBuilder<unknown> {
   const { lane, withoutLanes = [], withoutOperations = [], withoutQueuedSends = [] } = filter

@@ -11,7 +11,6 @@ import {
   countRevertible,
   countUndecided,
   findBatch,
-  findBatchRest,
   findRevertOf,
   listBatches,
   listBatchNames,
@@ -19,7 +18,7 @@ import {
   listUndecidedBatches,
   recordFinishedBatches,
 } from './batches.ts'
-import { findClaimable, findLiveClaim, findRest, hasPending } from './claimable.ts'
+import { findBatchRest, findClaimable, findLiveClaim, findRest, hasPending } from './claimable.ts'
 import {
   claim,
   listRecentOutcomes,
