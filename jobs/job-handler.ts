@@ -19,22 +19,20 @@ export type JobDeps = {
   readonly stopping: AbortSignal
 }
 
-export type JobRun<Data> = {
-  readonly data: Data | null
-  /** Undefined: it names none, or one that is no longer configured. */
-  readonly project: ProjectConfig | undefined
-  readonly identity: JobIdentity
-  readonly queue: QueueName
-  readonly addedAt: EpochMs
-  readonly tookMs: () => Ms
-}
-
 export type JobType<Data> = {
   /** The identity, as far as the data names it. */
   readonly identityOf: (data: Data | null) => Pick<JobIdentity, 'job'> & Partial<JobIdentity>
   /** `missing`: what is not configured here: left to a worker that may know it, or dropped. */
   readonly run: (
-    run: JobRun<Data>,
+    job: {
+      readonly data: Data | null
+      /** Undefined: it names none, or one that is no longer configured. */
+      readonly project: ProjectConfig | undefined
+      readonly identity: JobIdentity
+      readonly queue: QueueName
+      readonly addedAt: EpochMs
+      readonly tookMs: () => Ms
+    },
     deps: JobDeps,
   ) => Promise<JobResult | { readonly missing: string }>
   /** Whatever `run` throws; by default the job's `attempts` decide. */

@@ -13,7 +13,7 @@ import {
 import { runSyncSlice } from '../src/worker/sync-slice.ts'
 import type { LaneSliceResult, SyncSliceResult } from '../src/worker/worker.ts'
 import type { JobResult } from './backends/backend.ts'
-import type { JobDeps, JobRun, JobType } from './job-handler.ts'
+import type { JobDeps, JobType } from './job-handler.ts'
 import type { JobData, SchedulerJob, SyncJob } from './queues.ts'
 import { syncJobsOfSchedule, toSyncJobs, wokenSyncJobs } from './schedule-plan.ts'
 
@@ -104,46 +104,41 @@ export const laneJobs: JobType<JobData<'writebacks'>> = {
   },
 }
 
+/** Of a stream that another process reads; then the next firing is soon enough. */
+const blockedRetryForMs: Ms = 15 * 60_000
+
 export const syncJobs: JobType<SyncJob> = {
   identityOf: (data) =>
     data === null
       ? { job: 'sync' }
       : { job: 'sync', key: `${data.stream}/${data.mode}`, stream: data.stream, mode: data.mode },
-  run: runSyncJob,
-}
-
-/** Of a stream that another process reads; then the next firing is soon enough. */
-const blockedRetryForMs: Ms = 15 * 60_000
-
-async function runSyncJob(
-  { data, project, identity, queue, addedAt, tookMs }: JobRun<SyncJob>,
-  deps: JobDeps,
-) {
-  if (data === null || project === undefined || !project.streams.includes(data.stream))
-    return { missing: 'project or stream' }
-  const { context, sliceMs, stopping: signal } = deps
-  const { stream, mode } = data
-  const end =
-    mode === 'audit'
-      ? await runAuditJob(context, project, { stream, sliceMs, signal })
-      : await runSyncSlice(context, project, { stream, mode, sliceMs, signal })
-  logSyncEnd(deps, data, end, tookMs(), await recordEnd(deps, identity, end))
-  if (end.kind === 'done' && mode !== 'audit') {
-    await enqueueChildren(stream, project, deps)
-    await enqueueRollups(stream, project, end.changed > 0, deps)
-  }
-  if (end.kind === 'more') {
-    // The first slice of a reconcile marks all children as pending; incremental slices read them.
-    const next = isChildStream(stream) ? 'incremental' : mode
-    if (queue !== 'backfill' || next !== mode) {
-      await deps.enqueueSyncJobs([{ queue: 'backfill', job: { ...data, mode: next } }])
+  run: async ({ data, project, identity, queue, addedAt, tookMs }, deps) => {
+    if (data === null || project === undefined || !project.streams.includes(data.stream))
+      return { missing: 'project or stream' }
+    const { context, sliceMs, stopping: signal } = deps
+    const { stream, mode } = data
+    const end =
+      mode === 'audit'
+        ? await runAuditJob(context, project, { stream, sliceMs, signal })
+        : await runSyncSlice(context, project, { stream, mode, sliceMs, signal })
+    logSyncEnd(deps, data, end, tookMs(), await recordEnd(deps, identity, end))
+    if (end.kind === 'done' && mode !== 'audit') {
       await enqueueChildren(stream, project, deps)
-      return done
+      await enqueueRollups(stream, project, end.changed > 0, deps)
     }
-  }
-  if (end.kind === 'failed') return { do: 'retry', why: end.why } satisfies JobResult
-  if (end.kind === 'blocked' && Date.now() - addedAt > blockedRetryForMs) return done
-  return jobResultOf(end)
+    if (end.kind === 'more') {
+      // The first slice of a reconcile marks all children as pending; incremental slices read them.
+      const next = isChildStream(stream) ? 'incremental' : mode
+      if (queue !== 'backfill' || next !== mode) {
+        await deps.enqueueSyncJobs([{ queue: 'backfill', job: { ...data, mode: next } }])
+        await enqueueChildren(stream, project, deps)
+        return done
+      }
+    }
+    if (end.kind === 'failed') return { do: 'retry', why: end.why }
+    if (end.kind === 'blocked' && Date.now() - addedAt > blockedRetryForMs) return done
+    return jobResultOf(end)
+  },
 }
 
 /** At once, even if the list itself still has years to read. */

@@ -19,17 +19,24 @@ import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
 import type { Backend } from './backends/backend.ts'
 import type { JobQueues } from './queues.ts'
 
-type WorkerHttpDeps = JobQueues & {
-  readonly context: WorkerContext
-  readonly backend: Backend
-  readonly isAlive: () => boolean
-  readonly checkReadiness: () => Promise<readonly ReadinessResult[]>
-  readonly onClose: (close: () => Promise<void>) => void
-}
-
 /** `config` is asked each time: it can be reloaded. Throws UserError. */
-export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps) {
-  const { context, backend, wake, isAlive, checkReadiness, onClose } = deps
+export async function openWorkerHttp(
+  config: () => Config,
+  {
+    context,
+    backend,
+    wake,
+    isAlive,
+    checkReadiness,
+    onClose,
+  }: Pick<JobQueues, 'wake'> & {
+    readonly context: WorkerContext
+    readonly backend: Backend
+    readonly isAlive: () => boolean
+    readonly checkReadiness: () => Promise<readonly ReadinessResult[]>
+    readonly onClose: (close: () => Promise<void>) => void
+  },
+) {
   const { warehouse, metrics, log } = context
   const attempts = createAttempts()
   const projects = () => config().projects

@@ -43,11 +43,6 @@ export type ColumnSpec = readonly [
 
 type NumberType = `${'integer' | 'int32' | 'number'}${'' | '?'}`
 
-/** A number says what it is, because neither name nor type tells. */
-type AnalyticsColumnSpec =
-  | readonly [type: Exclude<ColumnSpec[0], NumberType>, note: string]
-  | readonly [type: NumberType, note: string, use: NumberUse]
-
 const types = Object.keys(columnTypes) as ColumnType[]
 
 /** By the type of a column, that without the mark that it may be null. */
@@ -63,9 +58,6 @@ export type FieldType = 'boolean' | 'integer' | 'number' | 'timestamp' | 'text' 
 
 export const columnTypeOf = (type: FieldType): ColumnType => (type === 'timestamp' ? 'time' : type)
 
-/** Of values of customers. `derived`: made from those of the service. */
-export type TableSource = 'service' | 'write-backs' | 'derived'
-
 export type TableSpec = {
   readonly note: string
   /** `project_id` first if the table has one. */
@@ -77,8 +69,11 @@ export type TableSpec = {
   readonly postgresIndex?: readonly string[]
   /** The table that stores the rows, if this is a view of it. */
   readonly storedIn?: string
-  /** Where its values come from, if it is not of a group that says so: see `sourceOf`. */
-  readonly source?: TableSource
+  /**
+   * Where its values of customers come from, if it is not of a group that says so: see `sourceOf`.
+   * `derived`: they are made from those of the service.
+   */
+  readonly source?: 'service' | 'write-backs' | 'derived'
   /** Why `deskmirror move` does not copy it: it is of a warehouse, or made from other rows. */
   readonly notMoved?: string
   /** Why a lake does not have it unless it is named, although its rows are the service's. */
@@ -86,8 +81,15 @@ export type TableSpec = {
   readonly columns: Readonly<Record<string, ColumnSpec>>
 }
 
+/** A number says what it is, because neither name nor type tells. */
 export type AnalyticsTableSpec = TableSpec & {
-  readonly columns: Readonly<Record<string, AnalyticsColumnSpec>>
+  readonly columns: Readonly<
+    Record<
+      string,
+      | readonly [type: Exclude<ColumnSpec[0], NumberType>, note: string]
+      | readonly [type: NumberType, note: string, use: NumberUse]
+    >
+  >
 }
 
 export const projectColumns = {

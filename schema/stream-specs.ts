@@ -127,15 +127,13 @@ export const streamSpecs = {
   },
 } as const satisfies Readonly<Record<string, StreamSpec>>
 
-type Specs = typeof streamSpecs
-export type StreamName = keyof Specs
+export type StreamName = keyof typeof streamSpecs
 export type StreamKind = StreamSpec['kind']
 export type StreamNameOf<Kind extends StreamKind> = {
-  [N in StreamName]: Specs[N]['kind'] extends Kind ? N : never
+  [N in StreamName]: (typeof streamSpecs)[N]['kind'] extends Kind ? N : never
 }[StreamName]
 export type ListStreamName = StreamNameOf<'list'>
 export type ChildStreamName = StreamNameOf<'child-list' | 'child-object'>
-export type MirroredTable = Specs[StreamName]['table']
 
 export const streamNames = Object.keys(streamSpecs) as readonly StreamName[]
 export const isListStream = (stream: StreamName): stream is ListStreamName =>

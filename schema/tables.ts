@@ -4,7 +4,7 @@
  */
 
 import { analyticsTables } from './analytics-tables.ts'
-import type { ColumnType, columnTypes, TableSource, TableSpec } from './column-types.ts'
+import type { ColumnType, columnTypes, TableSpec } from './column-types.ts'
 import { consoleTables, searchIndexTable } from './console-tables.ts'
 import { historyTables, mirrorTables } from './mirror-tables.ts'
 import { outboxTables } from './outbox-tables.ts'
@@ -24,7 +24,7 @@ export const tables = {
 }
 
 /** Null: it has no values of customers, but what people here or the service wrote about them. */
-export function sourceOf(table: string): TableSource | null {
+export function sourceOf(table: string): NonNullable<TableSpec['source']> | null {
   if (table in mirrorTables || table in historyTables) return 'service'
   if (table in analyticsTables || table.startsWith(searchIndexTable)) return 'derived'
   const specs: Readonly<Record<string, TableSpec>> = tables

@@ -7,7 +7,9 @@ import { redactSecrets } from './values/secret.ts'
 
 export type { Logger } from 'pino'
 
-type LogOptions = {
+const redactedKeys = ['key', 'apiKey', 'api_key', 'authorization', 'token', 'password', 'secret']
+
+export function createLog(options: {
   readonly level: LevelWithSilent
   /** Short text instead of JSON. */
   readonly pretty: boolean
@@ -15,11 +17,7 @@ type LogOptions = {
   readonly secrets: readonly string[]
   /** Writes one line, which includes its line break. */
   readonly write: (line: string) => void
-}
-
-const redactedKeys = ['key', 'apiKey', 'api_key', 'authorization', 'token', 'password', 'secret']
-
-export function createLog(options: LogOptions): Logger {
+}): Logger {
   const paths = redactedKeys.flatMap((name) => [name, `*.${name}`])
   // In a JSON line the quotes and backslashes of a secret are escaped.
   const secrets = options.secrets.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])

@@ -8,22 +8,20 @@ import { createMessagesView } from '../messages-view.ts'
 import type { operationSpecs } from '../operation-specs.ts'
 import { replaceTriggers } from '../triggers.ts'
 
-type Step = (run: Run, kind: DatabaseKind) => Promise<unknown>
-
 /**
  * `before`: while the tables are those of the version before, such as dropping an index. `after`:
  * such as filling a column of the rows that are there.
  */
-export type Migration = { readonly before?: Step; readonly after?: Step }
+export type Migration = Readonly<
+  Partial<Record<'before' | 'after', (run: Run, kind: DatabaseKind) => Promise<unknown>>>
+>
 
 /** By name, which begins with a number. */
 export type Migrations = Readonly<Record<string, Migration>>
 
-type OperationSpecs = typeof operationSpecs
-
 /** Those without a step only made what this version describes. */
 export const migrations: Migrations &
-  Readonly<Record<OperationSpecs[keyof OperationSpecs]['since'], Migration>> = {
+  Readonly<Record<(typeof operationSpecs)[keyof typeof operationSpecs]['since'], Migration>> = {
   '0001_tables': {},
   '0002_moves': {},
   '0003_assignments': {},

@@ -6,12 +6,7 @@ import {
   describeFailure,
   proxyProblemOf,
 } from '../service/core/api-failure.ts'
-import {
-  mintToken,
-  type WidgetSession,
-  type WidgetToken,
-  widgetTokenPath,
-} from '../service/widget-token.ts'
+import { mintToken, type WidgetSession, widgetTokenPath } from '../service/widget-token.ts'
 import { candidateWidgetUrls } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
@@ -29,7 +24,7 @@ export function mintWidgetToken(
   project: ProjectConfig,
   session: WidgetSession,
   options: Pick<ServiceOptions, 'signal' | 'log'>,
-): Promise<WidgetToken> {
+) {
   const addresses =
     project.widgetUrl === null ? candidateWidgetUrls(project.baseUrl) : [project.widgetUrl]
   return withOpened(async (use) => {

@@ -12,8 +12,8 @@ import { type ApiOutcome, classifyExchange } from './classify.ts'
 import { defaultTimeoutMs, grantTtlMs } from './core/acquire-slot.ts'
 import { ApiError, type ApiFailure, describeFailure, failureOfKind } from './core/api-failure.ts'
 import type { ApiGet, ApiRequest, ApiResponse, Priority } from './core/api-request.ts'
-import { type Connections, type HttpRequest, openConnections, sendHttpRequest } from './exchange.ts'
-import type { Grant, RequestBudget, SlotRequest } from './rate-limit/request-budget.ts'
+import { type Connections, openConnections, sendHttpRequest } from './exchange.ts'
+import type { Grant, RequestBudget } from './rate-limit/request-budget.ts'
 import { createRefusals } from './refusals.ts'
 import { createRetryBudget, defaultRetryPolicy, type RetryPolicy, withRetries } from './retry.ts'
 
@@ -167,14 +167,11 @@ function createSend(
   )
   return async (request, beforeSend) => {
     const { method, path, priority, hidden = [] } = request
-    const redact: Redact = (text) => hideTexts(redactKey(text), hidden)
+    const redact = (text: string) => hideTexts(redactKey(text), hidden)
     if (options.readOnly === true && method !== 'GET') throw readOnlyError(request)
     const maxDurationMs = timeoutMs + grantTtlMs + (beforeSend === undefined ? 0 : maxBeforeSendMs)
-    const slot = await acquireGrant(
-      budget,
-      { priority, write: method !== 'GET', maxDurationMs, signal },
-      redact,
-    )
+    const slotRequest = { priority, write: method !== 'GET', maxDurationMs, signal }
+    const slot = await acquireGrant(() => budget.acquire(slotRequest), redact)
     if (beforeSend !== undefined && !(await runBeforeSend(budget, slot, beforeSend))) {
       const why = `${method} ${path} was not sent: it was superseded before sending`
       throw new ApiError(unsent(why))
@@ -241,12 +238,11 @@ const unsent = (why: string) => {
 
 /** Nothing is sent without the budget's store. What only a person can fix is thrown unchanged. */
 async function acquireGrant(
-  budget: RequestBudget,
-  request: SlotRequest,
-  redact: Redact,
+  acquire: () => Promise<Grant>,
+  redact: (text: string) => string,
 ): Promise<Grant> {
   try {
-    return await budget.acquire(request)
+    return await acquire()
   } catch (error) {
     if (error instanceof ApiError || (error instanceof UserError && error.exitCode === 2))
       throw error
@@ -299,12 +295,12 @@ function toHeaders(key: string): Readonly<Record<string, string>> {
 function toHttpRequest(
   prefix: string,
   headers: Readonly<Record<string, string>>,
-  request: ApiRequest,
-): HttpRequest {
-  const path = withQuery(prefix + request.path, request.query ?? {})
-  if (request.body === undefined) return { method: request.method, path, headers, body: null }
+  { method, path, query = {}, body }: ApiRequest,
+) {
+  const target = { method, path: withQuery(prefix + path, query) }
+  if (body === undefined) return { ...target, headers, body: null }
   const jsonHeaders = { ...headers, 'content-type': 'application/json' }
-  return { method: request.method, path, headers: jsonHeaders, body: stringifyJson(request.body) }
+  return { ...target, headers: jsonHeaders, body: stringifyJson(body) }
 }
 
 function outcomeFields(outcome: ApiOutcome): Readonly<Record<string, unknown>> {
@@ -313,9 +309,7 @@ function outcomeFields(outcome: ApiOutcome): Readonly<Record<string, unknown>> {
 }
 
 /** Libraries show a key in errors, and a service may repeat what it was sent. */
-type Redact = (text: string) => string
-
-export function createRedactor(key: string): Redact {
+export function createRedactor(key: string): (text: string) => string {
   const forms = [key, encodeURIComponent(key), Buffer.from(key).toString('base64')]
   const redactForm = (text: string, form: string) => text.replaceAll(form, '[key]')
   return (text) => forms.reduce(redactForm, text).replace(/svc_live_\w+/g, '[key]')

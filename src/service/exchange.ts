@@ -11,16 +11,10 @@ import type { Ms } from '../values/time.ts'
 import { checkServerIdentity } from '../warehouse/server-identity.ts'
 import { type BodyReader, createBodyReader } from './body-reader.ts'
 import type { ProxyProblem } from './core/api-failure.ts'
+import type { ApiRequest } from './core/api-request.ts'
 import { describeNetworkError } from './network-errors.ts'
 import { createTunnelConnector, ProxyError } from './proxy-tunnel.ts'
 import type { SplitBody, UnreadableReason } from './row-splitter.ts'
-
-export type HttpRequest = {
-  readonly method: 'GET' | 'POST' | 'PATCH'
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | null
-}
 
 /**
  * `mayHaveBeenSent`: any byte may have left this machine. `head`: null if none arrived.
@@ -68,7 +62,16 @@ type ExchangeState = {
   stallTimer?: NodeJS.Timeout
 }
 
-export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options: ExchangeOptions) {
+export function sendHttpRequest(
+  pool: Dispatcher,
+  request: {
+    readonly method: ApiRequest['method']
+    readonly path: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string | null
+  },
+  options: ExchangeOptions,
+) {
   return new Promise<ExchangeResult>((resolve) => {
     const state: ExchangeState = {
       controller: null,

@@ -15,8 +15,6 @@ import {
 } from './exchange.ts'
 import { retryAfterMs } from './response-headers.ts'
 
-export type TextTarget = { readonly notify: Secret; readonly proxy: ProxyRule | null }
-
 /** `retryMs`: how long it asked to wait; 0: as soon as one likes; null: it refuses the text. */
 export class NotPostedError extends Error {
   readonly retryMs: Ms | null
@@ -39,7 +37,7 @@ const maxWaitMs: Ms = 20_000
  */
 export async function postText(
   connections: Connections,
-  { notify, proxy }: TextTarget,
+  { notify, proxy }: { readonly notify: Secret; readonly proxy: ProxyRule | null },
   text: string,
   signal: AbortSignal,
 ): Promise<void> {

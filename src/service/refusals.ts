@@ -16,16 +16,21 @@ import {
   showsProject,
 } from './core/whose-refusal.ts'
 
-type Asked = { readonly at: EpochMs; readonly answer: Promise<ProjectAnswer> }
-
 /** `get`: retries, and does not judge. */
 export function createRefusals(projectId: string, get: ApiGet, now: () => EpochMs) {
   /** When the last request was sent that showed that the key is accepted for the project. */
   let acceptedAt = Number.NEGATIVE_INFINITY
   /** The same by scope, for reads. */
   const readAt = new Map<string, EpochMs>()
-  let asked: Asked | null = null
-  const askedOfScope = new Map<string, Asked>()
+  /** The last question by scope; null: about the project itself. */
+  const asked = new Map<
+    string | null,
+    { readonly at: EpochMs; readonly answer: Promise<ProjectAnswer> }
+  >()
+  const answerSince = (scope: string | null, since: EpochMs) => {
+    const last = asked.get(scope)
+    return last !== undefined && last.at >= since ? last.answer : null
+  }
 
   const ask = async (request: ApiRequest): Promise<ProjectAnswer> => {
     const failures: ApiFailure[] = []
@@ -38,14 +43,15 @@ export function createRefusals(projectId: string, get: ApiGet, now: () => EpochM
     return concludeProjectAnswer(failures)
   }
   const askSince = (since: EpochMs, request: ApiRequest): Promise<ProjectAnswer> => {
-    if (asked !== null && asked.at >= since) return asked.answer
+    const known = answerSince(null, since)
+    if (known !== null) return known
     const at = now()
     const answer = ask(request).then((result) => {
       if (result.kind === 'accepted') acceptedAt = Math.max(acceptedAt, at)
-      if (result.kind === 'unknown') asked = null
+      if (result.kind === 'unknown') asked.delete(null)
       return result
     })
-    asked = { at, answer }
+    asked.set(null, { at, answer })
     return answer
   }
   /** Whether the key lacks the scope, or the row alone is refused as if it did. */
@@ -56,8 +62,8 @@ export function createRefusals(projectId: string, get: ApiGet, now: () => EpochM
   ): Promise<ProjectAnswer> => {
     if ((readAt.get(scope) ?? Number.NEGATIVE_INFINITY) >= since)
       return Promise.resolve({ kind: 'accepted' })
-    const last = askedOfScope.get(scope)
-    if (last !== undefined && last.at >= since) return last.answer
+    const known = answerSince(scope, since)
+    if (known !== null) return known
     const request = get(listRequest(projectId, scope), { limit: 1 }, priority)
     const answer = request.then(
       (): ProjectAnswer => ({ kind: 'accepted' }),
@@ -67,7 +73,7 @@ export function createRefusals(projectId: string, get: ApiGet, now: () => EpochM
         return { kind: isAnswer ? 'refused' : 'unknown', failure }
       },
     )
-    askedOfScope.set(scope, { at: now(), answer })
+    asked.set(scope, { at: now(), answer })
     return answer
   }
   return {

@@ -16,22 +16,13 @@ export type WidgetSession = {
   readonly ttl: Seconds
 }
 
-export type WidgetToken = {
-  readonly token: string
-  /** Null if the response does not say: the granted `ttl` may differ from the requested one. */
-  readonly expiresAt: EpochSeconds | null
-  /** The response's data, unchanged; contains the token. */
-  readonly answer: Json
-}
-
 /**
  * One request, never a second one: after a lost response, the token expires by itself. It takes a
  * write slot, as it may count as one. Throws ApiError, and UserError (1) if no token is recognized.
+ * `expiresAt`: null if the response does not say, as the granted `ttl` may differ from the requested
+ * one. `answer`: the response's data, unchanged; contains the token.
  */
-export async function mintToken(
-  client: Pick<Client, 'send'>,
-  session: WidgetSession,
-): Promise<WidgetToken> {
+export async function mintToken(client: Pick<Client, 'send'>, session: WidgetSession) {
   const { visitor, metadata, ttl } = session
   const body = { visitor, metadata, ttl } satisfies Json
   const request = {

@@ -5,26 +5,6 @@
  */
 import { excerpt } from './invisible.ts'
 
-/**
- * `found`: as it stands there. `probably`: the whole text as it was before; null: that cannot be
- * known.
- */
-export type TextChange = {
-  readonly what: string
-  readonly found: string
-  readonly probably: string | null
-}
-
-type Kind = {
-  readonly what: string
-  readonly pattern: RegExp
-  /**
-   * What each place was; undefined: it is no such place after all. Without it, that cannot be
-   * known.
-   */
-  readonly restore?: (found: string) => string | undefined
-}
-
 const entities: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
@@ -76,7 +56,15 @@ function decodeEntity(found: string): string | undefined {
   return /^#x/i.test(name) ? fromCode(name.slice(2), 16) : fromCode(name.slice(1), 10)
 }
 
-const kinds: readonly Kind[] = [
+/**
+ * `restore`: what each place was; undefined: it is no such place after all. Without it, that cannot
+ * be known.
+ */
+const kinds: readonly {
+  readonly what: string
+  readonly pattern: RegExp
+  readonly restore?: (found: string) => string | undefined
+}[] = [
   {
     what: 'HTML',
     pattern: /&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]{2,8});/g,
@@ -133,14 +121,16 @@ const kinds: readonly Kind[] = [
  */
 const address = /\b(?:https?:\/\/|www\.|[A-Za-z]:\\)[^\s<>"]+|(?<!\S)\\\\[^\s<>"]+/gi
 
-/** Null: it looks as a person writes. Of several kinds, one that nothing can restore, else the first. */
-export function findTextChange(text: string): TextChange | null {
+/**
+ * Null: it looks as a person writes. Of several kinds, one that nothing can restore, else the first.
+ * `found`: as it stands there. `probably`: the whole text as it was before; null: that cannot be
+ * known.
+ */
+export function findTextChange(text: string) {
   const addresses = [...text.matchAll(address)].map(
     ({ 0: found, index }) => [index, index + found.length] as const,
   )
   const isInAddress = (at: number) => addresses.some(([from, to]) => at >= from && at < to)
-  const restoreKind = (given: string, { pattern, restore }: Kind) =>
-    given.replace(pattern, (found) => restore?.(found) ?? found)
   const found = kinds.flatMap((kind) => {
     const first = [...text.matchAll(kind.pattern)].find(
       ({ 0: place, index }) =>
@@ -151,7 +141,11 @@ export function findTextChange(text: string): TextChange | null {
   const first = found.find(({ kind }) => kind.restore === undefined) ?? found[0]
   if (first === undefined) return null
   const restored = found
-    .reduce((whole, { kind }) => restoreKind(whole, kind), text)
+    .reduce(
+      (whole, { kind: { pattern, restore } }) =>
+        whole.replace(pattern, (given) => restore?.(given) ?? given),
+      text,
+    )
     .replaceAll('%20', ' ')
   return {
     what: first.kind.what,

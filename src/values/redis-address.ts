@@ -19,7 +19,7 @@ export const redisGroupSchemes: readonly string[] = ['redis', 'rediss'].flatMap(
 export const isRedisGroup = (text: string): boolean =>
   redisGroupSchemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}:`))
 
-export type RedisLogin = { readonly username?: string; readonly password?: string }
+type RedisLogin = { readonly username?: string; readonly password?: string }
 
 type RedisGroup = {
   readonly isTls: boolean

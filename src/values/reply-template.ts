@@ -10,10 +10,9 @@ export const placeholders = {
   date: 'the day on which the conversation began',
   sender: 'the name that the visitor sees',
 } as const
-type Placeholder = keyof typeof placeholders
 
 /** Null: not known. */
-export type TemplateValues = Readonly<Record<Placeholder, string | null>>
+export type TemplateValues = Readonly<Record<keyof typeof placeholders, string | null>>
 
 /** By the visitor and the conversation; a hash is not what it stands for. */
 export function toTemplateValues(
@@ -30,7 +29,8 @@ export function toTemplateValues(
 
 const marks = /\{\{([^{}]{1,40})\}\}/g
 
-const isPlaceholder = (name: string): name is Placeholder => Object.hasOwn(placeholders, name)
+const isPlaceholder = (name: string): name is keyof TemplateValues =>
+  Object.hasOwn(placeholders, name)
 
 /** Undefined: it can be filled. */
 export function templateProblem(text: string): string | undefined {

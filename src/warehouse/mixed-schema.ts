@@ -51,12 +51,9 @@ const mixed = (texts: ErrorTexts) => ({
   isFenced: false,
 })
 
-/** `table NAME`, `view NAME`, `key TABLE`, `index NAME`, `index on TABLE: NAME`, `trigger NAME`. */
-type Objects = ReadonlySet<string>
-
 /** Tables and indexes with our names that no version made like that. */
 function findForeign(
-  objects: Objects,
+  objects: ReadonlySet<string>,
   columns: ReadonlyMap<unknown, ReadonlySet<unknown>>,
 ): string | null {
   for (const [name, { key, storedIn }] of specs) {
@@ -77,7 +74,7 @@ const nameOf = (index: string) => index.replace(/ .*/s, '')
 function findFault(
   kind: DatabaseKind,
   applied: readonly string[],
-  objects: Objects,
+  objects: ReadonlySet<string>,
 ): string | null {
   const present = specs.filter(([name]) => objects.has(`table ${name}`))
   if (applied.length === 0)
@@ -94,7 +91,7 @@ function findFault(
 }
 
 /** What this version makes, and the database lacks. */
-function findLost(kind: DatabaseKind, objects: Objects): string | null {
+function findLost(kind: DatabaseKind, objects: ReadonlySet<string>): string | null {
   const made = [
     ...specs.map(([name, { storedIn }]) => `${storedIn === undefined ? 'table' : 'view'} ${name}`),
     ...uniqueIndexes.map((index) => `index ${nameOf(index)}`),
@@ -127,7 +124,10 @@ function listed(names: readonly string[]): string {
     : `${first}, ${second} and ${others.length} more`
 }
 
-/** No table is asked for its columns: it may be virtual, of a module that only people load. */
+/**
+ * `table NAME`, `view NAME`, `key TABLE`, `index NAME`, `index on TABLE: NAME`, `trigger NAME`. No
+ * table is asked for its columns: it may be virtual, of a module that only people load.
+ */
 const listObjects: Readonly<Record<DatabaseKind, string>> = {
   sqlite: `select type, name from sqlite_master
   union all select 'key', name from sqlite_master where type = 'table' and sql like '%primary key%'

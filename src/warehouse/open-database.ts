@@ -63,8 +63,8 @@ async function openPool(
   const isWriter = access !== 'read'
   if (location.kind === 'postgres') {
     // Only then: its client takes a while to load.
-    const { openPostgresPool, pageLimits } = await import('./postgres.ts')
-    return openPostgresPool(location.url, isWriter, apart && pageLimits[apart], projects)
+    const { openPostgresPool } = await import('./postgres.ts')
+    return openPostgresPool(location.url, isWriter, apart, projects)
   }
   // Another one may write a request budget.
   const path =

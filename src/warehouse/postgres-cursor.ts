@@ -2,20 +2,18 @@
 import type { DbConnection, ValueList } from './connection-pool.ts'
 import { maxRows, rowSize, targetSize } from './sqlite.ts'
 
-/** Rows as the database returns them, as lists of values in the order of these columns. */
-type ReadBatches = (
-  text: string,
-  parameters: readonly unknown[],
-  columns: readonly string[],
-) => AsyncIterable<readonly ValueList[]>
-
 /** Within a transaction. */
-export const batchReader = (connection: DbConnection): ReadBatches =>
+export const batchReader = (connection: DbConnection) =>
   connection.local?.readBatches ?? cursorReader(connection)
 
-function cursorReader(connection: DbConnection): ReadBatches {
+/** Rows as the database returns them, as lists of values in the order of these columns. */
+function cursorReader(connection: DbConnection) {
   let cursors = 0
-  return async function* (text, parameters, columns) {
+  return async function* (
+    text: string,
+    parameters: readonly unknown[],
+    columns: readonly string[],
+  ): AsyncIterable<readonly ValueList[]> {
     // Each has a name of its own, as one that was not read to its end stays open.
     const cursor = `read_${++cursors}`
     await connection.run(`declare ${cursor} no scroll cursor for ${text}`, parameters)

@@ -65,16 +65,17 @@ export const valueTypes = {
 export async function openPostgresPool(
   url: string,
   isWriter = true,
-  limits: PoolLimits = workLimits,
+  use: keyof typeof poolLimits = 'work',
   projects: readonly ProjectId[] = [],
 ): Promise<ConnectionPool> {
   const { connectionString, options, schema } = splitPostgresUrl(url)
+  const { max, settings: ofUse } = poolLimits[use]
   const open = (settings: pg.PoolConfig) =>
-    openPool({ connectionString, max: limits.max, ...settings }, (pool) =>
+    openPool({ connectionString, max, ...settings }, (pool) =>
       inspectServer(pool, { schema, isWriter, projects }),
     )
   try {
-    return await open({ options: `${options} ${isolation} ${limits.settings}`.trim() })
+    return await open({ options: `${options} ${isolation} ${ofUse}`.trim() })
   } catch (error) {
     if (!areOptionsRejected(error)) throw error
   }
@@ -85,13 +86,12 @@ export async function openPostgresPool(
 /** Outside of transactions, which name theirs. A role or a database may have another default. */
 const isolation = '-c default_transaction_isolation=read\\ committed'
 
-/** `settings`: of each connection, unless a pooler accepts none. */
-type PoolLimits = { readonly max: number; readonly settings: string }
-
-const workLimits: PoolLimits = { max: 6, settings: '' }
-
-/** For pages: few connections, which change nothing and give up instead of loading the server. */
-export const pageLimits: Readonly<Record<'brief' | 'long', PoolLimits>> = {
+/**
+ * For pages few connections, which change nothing and give up instead of loading the server.
+ * `settings`: of each connection, unless a pooler accepts none.
+ */
+const poolLimits = {
+  work: { max: 6, settings: '' },
   brief: { max: 2, settings: '-c default_transaction_read_only=on -c statement_timeout=5000' },
   long: { max: 1, settings: '-c default_transaction_read_only=on -c statement_timeout=60000' },
 }

@@ -12,34 +12,39 @@ import type {
 } from './connection-pool.ts'
 import { createFileCheck, createPrivateFile } from './sqlite-file.ts'
 
-type SqliteOptions = {
-  readonly mustExist: boolean
-  /** `full` survives a power cut; `normal` may lose the last commits, never the file. */
-  readonly synchronous: 'normal' | 'full'
-  /** The file may come from anyone: nothing is written, its schema's functions have no effects. */
-  readonly readOnly?: boolean
-  /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
-  readonly addFunctions?: (database: Database.Database) => void
-}
-
 /** SQLite's own waiting blocks the whole process, so it is kept very short. */
 const busyTimeoutMs = 5
 /** How long a statement waits for another writer in total. */
 const maxLockWaitMs = 30_000
 
 /** Throws better-sqlite3's errors. Readers and the writer never block each other. */
-export function openSqlitePool(path: string, options: SqliteOptions): ConnectionPool {
-  if (!options.mustExist) createPrivateFile(path)
-  const { readOnly = false } = options
+export function openSqlitePool(
+  path: string,
+  {
+    mustExist,
+    synchronous,
+    readOnly = false,
+    addFunctions,
+  }: {
+    readonly mustExist: boolean
+    /** `full` survives a power cut; `normal` may lose the last commits, never the file. */
+    readonly synchronous: 'normal' | 'full'
+    /** The file may come from anyone: nothing is written, its schema's functions have no effects. */
+    readonly readOnly?: boolean
+    /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
+    readonly addFunctions?: (database: Database.Database) => void
+  },
+): ConnectionPool {
+  if (!mustExist) createPrivateFile(path)
   const database = new Database(path, {
-    fileMustExist: options.mustExist,
+    fileMustExist: mustExist,
     readonly: readOnly,
     timeout: maxLockWaitMs,
   })
   try {
     if (readOnly) distrustSchema(database)
     else database.pragma('journal_mode = wal')
-    database.pragma(`synchronous = ${options.synchronous}`)
+    database.pragma(`synchronous = ${synchronous}`)
     // In KiB: the upper pages of the indexes stay cached. More is not measurably faster.
     database.pragma('cache_size = -8192')
     // Pages of the log, 64 MB, until it is copied: most are written several times by then.
@@ -60,7 +65,7 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
     database.function('canonical_json', { deterministic: true }, (text) =>
       typeof text === 'string' ? toCanonicalJson(text) : text,
     )
-    options.addFunctions?.(database)
+    addFunctions?.(database)
   } catch (error) {
     database.close()
     throw error
@@ -80,7 +85,7 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
     columnOrigins: async (text) => columnOrigins(database, text),
   })
   const close = async () => {
-    if (!options.mustExist) optimizeOnClose(database)
+    if (!mustExist) optimizeOnClose(database)
     database.close()
   }
   return { kind: 'sqlite', acquire, close }

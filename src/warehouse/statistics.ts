@@ -3,18 +3,16 @@
  * updates them by itself, but not right after a first sync.
  */
 import { sql } from 'kysely'
-import type { DatabaseKind, TableSpec } from '../../schema/column-types.ts'
+import type { DatabaseKind } from '../../schema/column-types.ts'
 import { tables } from '../../schema/tables.ts'
 import type { Db } from './connection-pool.ts'
 import { optimizeAllTables } from './sqlite.ts'
-
-type Tables = Readonly<Record<string, TableSpec>>
 
 /** Tables without statistics, or that have grown a lot since. SQLite chooses among all tables. */
 async function analyzeStaleTables(
   db: Db,
   kind: DatabaseKind,
-  among: Tables = tables,
+  among: object = tables,
 ): Promise<void> {
   if (kind === 'sqlite') await sql`pragma ${sql.raw(optimizeAllTables)}`.execute(db)
   else
@@ -29,7 +27,7 @@ export async function analyzeAllTables(db: Db, kind: DatabaseKind): Promise<void
 }
 
 /** Never analyzed, or twice as large since. */
-async function findStaleTables(db: Db, among: Tables): Promise<string[]> {
+async function findStaleTables(db: Db, among: object): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c
     join pg_namespace n on n.oid = c.relnamespace and n.nspname = current_schema()
@@ -44,7 +42,7 @@ const analyzeEveryRows = 50_000
 const analyzeAtEndRows = 500
 
 /** While a run stores rows, which a failure here does not fail. */
-export function createStatisticsUpdater(db: Db, kind: DatabaseKind, among?: Tables) {
+export function createStatisticsUpdater(db: Db, kind: DatabaseKind, among?: object) {
   let rows = 0
   const analyzeAfter = async (minRows: number) => {
     if (rows < minRows) return

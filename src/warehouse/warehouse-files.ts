@@ -17,12 +17,14 @@ const endings = {
   sends: '-sends',
   worker: '-worker',
 } as const
-type SideFile = keyof typeof endings
 
 export const isInMemory = (path: string): boolean => path === '' || path.startsWith(':')
 
 /** Beside the database itself and not a link to it: all who open it find the same file. */
-export function sideFile({ path }: Pick<SqliteLocation, 'path'>, side: SideFile): string {
+export function sideFile(
+  { path }: Pick<SqliteLocation, 'path'>,
+  side: keyof typeof endings,
+): string {
   return `${databaseFile(path)}${endings[side]}`
 }
 
@@ -46,11 +48,8 @@ export function filesOfWarehouse(location: DatabaseLocation) {
   if (sends === null) return { database: null, beside: [] }
   if (location.kind === 'postgres')
     return { database: null, beside: [sends.path, ...certificateFiles(location.url)] }
-  const sides = Object.keys(endings) as readonly SideFile[]
-  return {
-    database: databaseFile(location.path),
-    beside: sides.map((side) => sideFile(location, side)),
-  }
+  const database = databaseFile(location.path)
+  return { database, beside: Object.values(endings).map((ending) => `${database}${ending}`) }
 }
 
 /** By its name: whoever opens a hard link to a database has its files beside the link. */

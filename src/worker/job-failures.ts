@@ -3,28 +3,18 @@
  * warehouse until the same job succeeds. An outage of the warehouse is one event, however many jobs
  * it affects.
  */
+import type { ProjectConfig } from '../config/config.ts'
 import type { Metrics } from '../http/http.ts'
 import type { Logger } from '../log.ts'
 import { failedSync, isExpired } from '../maintenance/core/job-failure.ts'
 import type { FailingJob, JobFailure, JobIdentity, JobKind } from '../maintenance/maintenance.ts'
 import { clearJobFailure, listFailures, recordJobFailure } from '../maintenance/sql/workers.ts'
-import type { ProjectId, ProjectName } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { errorText, UserError } from '../values/user-error.ts'
 import type { Db } from '../warehouse/connection-pool.ts'
 import { WarehouseError } from '../warehouse/explain-error.ts'
 
 export type JobFailures = ReturnType<typeof createJobFailures>
-
-type JobFailuresDeps = {
-  readonly db: Db
-  readonly projects: () => readonly { readonly name: ProjectName; readonly projectId: ProjectId }[]
-  readonly log: Logger
-  readonly metrics: Pick<Metrics, 'countJobFailure'>
-  /** The file of the warehouse was removed or replaced: only a new process uses another one. */
-  readonly onFileLost?: (error: WarehouseError) => void
-  readonly now?: () => EpochMs
-}
 
 type FailureCause = WarehouseError['kind'] | 'other'
 
@@ -37,8 +27,22 @@ const maxTracked = 500
 /** Workers store a failure within minutes, once the warehouse answers. */
 const successKeptMs: Ms = 15 * 60_000
 
-export function createJobFailures(deps: JobFailuresDeps) {
-  const { db, projects, log, metrics, now = Date.now, onFileLost = () => {} } = deps
+export function createJobFailures({
+  db,
+  projects,
+  log,
+  metrics,
+  onFileLost = () => {},
+  now = Date.now,
+}: {
+  readonly db: Db
+  readonly projects: () => readonly Pick<ProjectConfig, 'name' | 'projectId'>[]
+  readonly log: Logger
+  readonly metrics: Pick<Metrics, 'countJobFailure'>
+  /** The file of the warehouse was removed or replaced: only a new process uses another one. */
+  readonly onFileLost?: (error: WarehouseError) => void
+  readonly now?: () => EpochMs
+}) {
   const failing = new Map<
     string,
     {
@@ -223,7 +227,7 @@ function failureKey({
 
 function toJobIdentity(
   failure: JobFailure,
-  projects: ReturnType<JobFailuresDeps['projects']>,
+  projects: readonly Pick<ProjectConfig, 'name' | 'projectId'>[],
 ): JobIdentity {
   const { job, projectId, key } = failure
   const known = projects.find((project) => project.projectId === projectId)

@@ -16,17 +16,18 @@ import {
 } from '../maintenance/core/notifications.ts'
 import type { Announced, JobIdentity } from '../maintenance/maintenance.ts'
 import { listAnnounced, readConditions, storeAnnounced } from '../maintenance/sql/notifications.ts'
-import { NotPostedError, postText, type TextTarget } from '../service/post-text.ts'
+import { NotPostedError, postText } from '../service/post-text.ts'
 import { path } from '../values/address.ts'
 import { dateText } from '../values/days.ts'
 import type { ProjectId } from '../values/project.ts'
+import type { Secret } from '../values/secret.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { findMove, readMoves } from '../warehouse/moves.ts'
 import type { JobFailures } from './job-failures.ts'
 import { readWarehouseStorage } from './project-health.ts'
 import type { WorkerResources } from './resources.ts'
 
-type Listening = ProjectConfig & TextTarget
+type Listening = ProjectConfig & { readonly notify: Secret }
 
 /** How long an address that fails is not tried again, unless it asked for longer. */
 const restMs: Ms = 5 * 60_000

@@ -110,7 +110,10 @@ function estimateStream(
   }
 }
 
-function exactWords(stream: AuditedStream, { sampled, differing }: SampleCounts): string {
+function exactWords(
+  stream: AuditedStream,
+  { sampled, differing }: Pick<AuditEstimate, 'sampled' | 'differing'>,
+): string {
   if (differing === 0)
     return `none of the ${formatCount(sampled)} ${stream} differed from the service`
   return (
@@ -147,13 +150,16 @@ export function describeEvidence(estimate: AuditEstimate): string {
   ].join('; ')
 }
 
-/** `differing` of `sampled`, which were drawn at random. */
-type SampleCounts = { readonly sampled: number; readonly differing: number }
-
 const confidence = 0.95
 
-/** The share that is exceeded with a probability of 1 − `level` at most; 1 without a sample. */
-export function upperLimit({ sampled, differing }: SampleCounts, level = confidence): number {
+/**
+ * The share that is exceeded with a probability of 1 − `level` at most, if `differing` of `sampled`
+ * do, which were drawn at random; 1 without a sample.
+ */
+export function upperLimit(
+  { sampled, differing }: Pick<AuditEstimate, 'sampled' | 'differing'>,
+  level = confidence,
+): number {
   if (sampled <= differing) return 1
   if (differing === 0) return -Math.expm1(Math.log1p(-level) / sampled)
   const target = Math.log1p(-level)

@@ -129,11 +129,13 @@ export function parseItems<Item extends Json>(
   return { rows, rejectedRows }
 }
 
-/** A value of another type becomes JSON text in a text column and null in any other. */
-type ColumnKind = 'text' | 'integer' | 'boolean' | 'time'
-
-/** The documented fields of a stream in the service's spelling, with their columns. */
-export type DocumentedFields = Readonly<Record<string, readonly [column: string, kind: ColumnKind]>>
+/**
+ * The documented fields of a stream in the service's spelling, with their columns. A value of
+ * another type becomes JSON text in a text column and null in any other.
+ */
+export type DocumentedFields = Readonly<
+  Record<string, readonly [column: string, kind: 'text' | 'integer' | 'boolean' | 'time']>
+>
 
 /** The fields of an event's time: those with these names need no column of their own. */
 const occurredAtColumn = ['occurred_at', 'time'] as const
@@ -159,7 +161,7 @@ export function toRow<Item extends JsonObject>(
   return { columns: Object.assign(columns, own), extraFields, item }
 }
 
-function toColumnValue(value: Json, kind: ColumnKind): Scalar {
+function toColumnValue(value: Json, kind: DocumentedFields[string][1]): Scalar {
   if (value === null) return null
   if (kind === 'time') return normalizeTime(value) ?? null
   if (typeof value === 'object') return kind === 'text' ? stringifyJson(value) : null

@@ -1,5 +1,6 @@
 /** The documented fields of messages. Their columns store them; only the rest is stored as JSON. */
-import { type Json, type JsonObject, type Scalar, stringifyJson } from '../../values/json.ts'
+import type { MirrorRow } from '../../../schema/row.ts'
+import { type Json, type JsonObject, stringifyJson } from '../../values/json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 
 /** By the service's name: the column, and the kind of value that it stores exactly. */
@@ -14,7 +15,6 @@ export const messageFields = {
 } as const
 
 type FieldName = keyof typeof messageFields
-type Columns = Readonly<Record<string, Scalar | undefined>>
 
 const fieldNames = Object.keys(messageFields) as readonly FieldName[]
 
@@ -23,7 +23,7 @@ const fieldNames = Object.keys(messageFields) as readonly FieldName[]
  * values that a column does not store exactly. A list of the whole message if a column holds
  * something that the message does not have. The view `messages` rebuilds the message from it.
  */
-export function fieldsNotInColumns(item: JsonObject, columns: Columns): string {
+export function fieldsNotInColumns(item: JsonObject, columns: MirrorRow['columns']): string {
   let held = 0
   for (const field of fieldNames) {
     if (isInColumn(item, field, columns)) held++
@@ -41,7 +41,7 @@ export function fieldsNotInColumns(item: JsonObject, columns: Columns): string {
   return stringifyJson(Object.fromEntries(remaining.map((name) => [name, item[name] as Json])))
 }
 
-function isInColumn(item: JsonObject, field: FieldName, columns: Columns): boolean {
+function isInColumn(item: JsonObject, field: FieldName, columns: MirrorRow['columns']): boolean {
   const [column, kind] = messageFields[field]
   const value = item[field]
   return (

@@ -107,16 +107,16 @@ export const analytics: DailyStream = {
   }),
 }
 
-type ListDefinition = Pick<ListStream, 'rowPath'> &
-  Pick<ListEndpoint, 'lowerParam' | 'upperParam' | 'partitions'> & {
-    /** Likely names of the field with the id, best first. */
-    readonly idNames: readonly string[]
-    readonly documented: DocumentedFields
-    /** Columns that are computed from the whole item. */
-    readonly computed?: (item: JsonObject) => Readonly<Record<string, Scalar>>
-  }
-
-const definitions: { readonly [N in ListStreamName]: ListDefinition } = {
+const definitions: {
+  readonly [N in ListStreamName]: Pick<ListStream, 'rowPath'> &
+    Pick<ListEndpoint, 'lowerParam' | 'upperParam' | 'partitions'> & {
+      /** Likely names of the field with the id, best first. */
+      readonly idNames: readonly string[]
+      readonly documented: DocumentedFields
+      /** Columns that are computed from the whole item. */
+      readonly computed?: (item: JsonObject) => Readonly<Record<string, Scalar>>
+    }
+} = {
   /** Without the texts of their messages. */
   conversations: {
     lowerParam: 'since',

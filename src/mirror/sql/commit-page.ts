@@ -21,13 +21,13 @@ import { clearForRollup, replaceMetrics } from './analytics-rollups.ts'
 import { marksFactsOfParent, settleChildRead } from './child-reads.ts'
 import { recordChanges } from './conversation-changes.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
-import { type EncodedPage, type EncodedRow, encodePage, keyOf, textsOf } from './encode-rows.ts'
+import { type EncodedRow, encodePage, keyOf, textsOf } from './encode-rows.ts'
 import { closeGaps, indexableText, openGap, unlistedGapKey } from './gaps.ts'
 import { addPendingChildren } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 import { compareWithStored, recordVersions } from './row-history.ts'
 import { addToIdSet } from './seen-rows.ts'
-import { streamTables } from './stream-tables.ts'
+import { type InsertedColumn, streamTables } from './stream-tables.ts'
 import { addEscapedCount, type ProjectContext } from './sync-runs.ts'
 import { readLaxColumns, recordBehaviours, writeCursors } from './sync-state.ts'
 import { upsertRows } from './upsert-rows.ts'
@@ -151,7 +151,7 @@ async function sideBySide(
 type StoreRows = (
   trx: ProjectContext,
   page: MirrorCommit,
-  encoded: Pick<EncodedPage, 'columns' | 'rows'>,
+  encoded: { readonly columns: readonly InsertedColumn[]; readonly rows: readonly EncodedRow[] },
 ) => Promise<{ readonly changed: number; readonly rejectedRows: readonly RejectedRow[] }>
 
 const storeRows: StoreRows = async (trx, page, encoded) => {

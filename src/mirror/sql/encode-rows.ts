@@ -13,24 +13,14 @@ import type { ProjectContext } from './sync-runs.ts'
 export type EncodedRow = Readonly<Record<string, SqlValue>>
 
 /**
- * `rejectedRows`: their key cannot be stored. `escaped`: strings that are stored in another form.
+ * Of two rows with the same key, the last one wins. `fields`: the discovered ones. `rejectedRows`:
+ * their key cannot be stored. `escaped`: strings that are stored in another form.
  */
-export type EncodedPage = {
-  readonly columns: readonly InsertedColumn[]
-  readonly rows: readonly EncodedRow[]
-  readonly rejectedRows: readonly RejectedRow[]
-  readonly escaped: number
-}
-
-type EncodingContext = Pick<ProjectContext, 'kind' | 'project' | 'run'>
-
-/** Of two rows with the same key, the last one wins. `fields`: the discovered ones. */
-export function encodePage(
-  context: EncodingContext,
-  page: MirrorCommit,
-  fields: StreamFields,
-): EncodedPage {
-  const columns = [...streamTables[page.stream].columns, ...fields.columns]
+export function encodePage(context: ProjectContext, page: MirrorCommit, fields: StreamFields) {
+  const columns: readonly InsertedColumn[] = [
+    ...streamTables[page.stream].columns,
+    ...fields.columns,
+  ]
   const byKey = new Map<string, EncodedRow>()
   const rejectedRows: RejectedRow[] = []
   let escaped = 0
@@ -81,7 +71,7 @@ export function textOf(row: EncodedRow, column: string): string | null {
 }
 
 function readValue(
-  { kind, project, run }: EncodingContext,
+  { kind, project, run }: ProjectContext,
   { stream, requestedAt }: MirrorCommit,
   { columns, extraFields, item, storedRaw }: MirrorRow,
   { name, field }: InsertedColumn,

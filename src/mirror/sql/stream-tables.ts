@@ -11,7 +11,6 @@ import {
   childStreamsOf,
   isListStream,
   type ListStreamName,
-  type MirroredTable,
   type StreamName,
   streamNames,
   streamSpecs,
@@ -26,7 +25,7 @@ export type InsertedColumn = {
 
 export type StreamTable = {
   /** The table that stores what is read from the stream's table, which may be a view of it. */
-  readonly stored: Exclude<MirroredTable, 'messages'> | 'message_rows'
+  readonly stored: Exclude<(typeof streamSpecs)[StreamName]['table'], 'messages'> | 'message_rows'
   /** The key of the rows within a project. In a child stream, it begins with the parent's id. */
   readonly key: readonly string[]
   /** The first part of the key. */

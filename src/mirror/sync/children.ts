@@ -85,7 +85,7 @@ export async function readPending(
 ): Promise<void> {
   run.stats.setRemaining(stream, await run.mirror.countPendingParents(stream, run.now()))
   const failed: PendingParent[] = []
-  const tally: Tally = { read: 0, refused: [] }
+  const tally = { read: 0, refused: [] as string[] }
   // What becomes pending later belongs to the next run: no incomplete list is reread at once.
   const now = run.now()
   // None is reread twice in one run, even if a clock is set back. A first read does not count.
@@ -118,16 +118,16 @@ export async function readPending(
     )
 }
 
-/** `refused`: why, for each list that the service does not let be read. */
-type Tally = { read: number; readonly refused: string[] }
-
-/** Reads the children of these parents. Returns those that failed and are worth a retry. */
+/**
+ * Reads the children of these parents. Returns those that failed and are worth a retry. `refused`:
+ * why, for each list that the service does not let be read.
+ */
 async function readAll(
   run: SyncRun,
   stream: ChildStreamName,
   pending: readonly PendingParent[],
   read: ChildReader,
-  tally: Tally,
+  tally: { read: number; readonly refused: string[] },
 ) {
   const lowWatermark = await readLowWatermark(run)
   const attempt = async (parent: PendingParent) => {

@@ -11,6 +11,7 @@ import type { RowKey } from '../core/mirror.ts'
 import type { MirrorGet } from '../core/mirror-get.ts'
 import { isLimited, isMirrored, type RangeSettings, streamRange } from '../core/mirrored-range.ts'
 import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
+import type { RangesToRead } from '../core/pagination/reading-state.ts'
 import type { ChildListStream } from '../core/stream-kinds.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { streamTables } from '../sql/stream-tables.ts'
@@ -67,7 +68,7 @@ export async function readStoredChildren(
 }
 
 /** What is known of how the service pages; by default nothing. */
-type Learned = Pick<Parameters<typeof readList>[1], 'profile' | 'isHasMoreReliableIfEmpty'>
+type Learned = Pick<RangesToRead, 'profile' | 'isHasMoreReliableIfEmpty'>
 
 /** `onMissed`: not every row of the list could be read. */
 export async function* readServedItems(

@@ -19,16 +19,14 @@ import {
 import type { CompareDeps } from './read-rows.ts'
 import { neverRead, runVerify, unreadableText, type VerifyDeps } from './verify.ts'
 
-type VerifyMirrorDeps = Omit<
-  VerifyDeps & VerifySampleDeps,
-  'mirror' | 'present' | 'random' | 'sampleSize'
-> & {
+/** `sampleSize`: only so many conversations and visitors, with their children; else everything. */
+export async function verifyMirror({
+  sampleSize,
+  ...deps
+}: Omit<VerifyDeps & VerifySampleDeps, 'mirror' | 'present' | 'random' | 'sampleSize'> & {
   readonly mirror: Mirror
-  /** Only so many conversations and visitors, with their children; undefined = everything. */
   readonly sampleSize?: number | undefined
-}
-
-export async function verifyMirror({ sampleSize, ...deps }: VerifyMirrorDeps) {
+}) {
   if (sampleSize !== undefined) return runVerifySample({ ...deps, sampleSize, random: Math.random })
   const localTime = Math.floor(deps.now() / 1000)
   // As the last sync saw the service's clock.

@@ -17,13 +17,16 @@ const revokedInFlight = [
 export const writebackStates = [...writebackStatuses, 'stopped', ...revokedInFlight] as const
 export type WritebackState = (typeof writebackStates)[number]
 
-type StoredState = {
-  readonly status: WritebackStatus
-  readonly revokedAs: Revocation | null
-  readonly isStopped: boolean
-}
-
-const combinedStates: Readonly<Record<Exclude<WritebackState, WritebackStatus>, StoredState>> = {
+const combinedStates: Readonly<
+  Record<
+    Exclude<WritebackState, WritebackStatus>,
+    {
+      readonly status: WritebackStatus
+      readonly revokedAs: Revocation | null
+      readonly isStopped: boolean
+    }
+  >
+> = {
   stopped: { status: 'draft', revokedAs: null, isStopped: true },
   cancelling: { status: 'sending', revokedAs: 'cancelled', isStopped: false },
   expiring: { status: 'sending', revokedAs: 'expired', isStopped: false },
@@ -31,7 +34,7 @@ const combinedStates: Readonly<Record<Exclude<WritebackState, WritebackStatus>, 
   uncertain_expired: { status: 'uncertain', revokedAs: 'expired', isStopped: false },
 }
 
-export function toStoredState(state: WritebackState): StoredState {
+export function toStoredState(state: WritebackState) {
   return state in combinedStates
     ? combinedStates[state as keyof typeof combinedStates]
     : { status: state as WritebackStatus, revokedAs: null, isStopped: false }

@@ -3,9 +3,8 @@
  * text field is not documented; a 400 has no effect and may name it.
  */
 import type { Json } from '../../values/json.ts'
-import type { Transition } from '../core/outbox-entry.ts'
 import { findVisitorViolation } from './conversation-snapshot.ts'
-import type { CreateHandler, Refusal, Task } from './operation-handler.ts'
+import type { CreateHandler, OperationHandler, Task } from './operation-handler.ts'
 
 const acceptedFieldBehaviour = 'writebacks.note_field'
 const requestedFieldBehaviour = 'writebacks.note_field_asked'
@@ -50,18 +49,13 @@ async function chooseFieldName({ deps, writeback }: Task): Promise<string> {
 }
 
 /** Retries with another field name, or fails; null if the refusal has another reason and stands. */
-async function interpretRefusal(
-  { deps, writeback }: Task,
-  refusal: Refusal,
-  sent: Json,
-): Promise<Transition | null> {
-  const { fields, why, requestId } = refusal
+const interpretRefusal: NonNullable<OperationHandler['interpretRefusal']> = async (
+  { deps, writeback },
+  { status, fields, why, requestId },
+  sent,
+) => {
   const { refusedFields = [], firstRefusal = why } = writeback.evidence
-  if (
-    (refusal.status !== 400 && refusal.status !== 422) ||
-    refusedFields.length >= maxRefusedFields
-  )
-    return null
+  if ((status !== 400 && status !== 422) || refusedFields.length >= maxRefusedFields) return null
   const used = sentFieldName(sent)
   const evidence = { refusedFields: [...refusedFields, used], firstRefusal }
   const notSent = { event: 'not_sent', requestId, evidence } as const

@@ -38,8 +38,6 @@ export const absent = { event: 'absent', why: 'it was not found' } as const
 /** A claimed write-back, and what is needed to work on it. */
 export type Task = { readonly deps: WritebackDeps; readonly writeback: Writeback }
 
-export type Refusal = Extract<ApiFailure, { kind: 'refused' }>
-
 /** Makes the handler of one request. */
 export type CreateHandler<O extends Operation> = (request: WritebackRequest<O>) => OperationHandler
 
@@ -56,7 +54,7 @@ export type OperationHandler = {
   /** For a refusal that tells how to correct the request; null if it stands. */
   readonly interpretRefusal?: (
     task: Task,
-    refusal: Refusal,
+    refusal: Extract<ApiFailure, { kind: 'refused' }>,
     sent: Json,
   ) => Promise<Transition | null>
   /** What an accepted request shows about the service. */

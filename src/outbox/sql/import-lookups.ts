@@ -8,20 +8,15 @@ import { toLaneName } from '../core/operations.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
 import { effectiveStatus, type OutboxRow, outboxColumns, toWriteback } from './row.ts'
 
-/** A reply in a conversation: one of ours, or a message of the team in the mirror. */
-type EarlierReply = {
-  readonly conversation: string
-  readonly content: string
-  /** RFC 3339; null if it is still to be sent. */
-  readonly sentAt: string | null
-}
-
-/** Sent since this time, or perhaps, or still to be sent. */
+/**
+ * Replies in conversations: ours, and messages of the team in the mirror. Sent since this time, or
+ * perhaps, or still to be sent. `sentAt`: RFC 3339; null if it is still to be sent.
+ */
 export async function listReplies(
   context: ProjectDb,
   conversations: readonly string[],
   since: string,
-): Promise<readonly EarlierReply[]> {
+) {
   if (conversations.length === 0) return []
   const own = await listOwnReplies(context, conversations, since)
   return [...own, ...(await listTeamMessages(context, conversations, since))]
@@ -41,11 +36,7 @@ export async function findQueuedRefs(
   return new Map(rows.map((row) => [decodeText(row.ref ?? ''), toWriteback(kind, row)]))
 }
 
-async function listOwnReplies(
-  context: ProjectDb,
-  conversations: readonly string[],
-  since: string,
-): Promise<readonly EarlierReply[]> {
+async function listOwnReplies(context: ProjectDb, conversations: readonly string[], since: string) {
   const { db, kind, typed } = context
   const status = await effectiveStatus(context)
   // One that was queued again may have been sent long ago.
@@ -69,7 +60,7 @@ async function listTeamMessages(
   context: ProjectDb,
   conversations: readonly string[],
   since: string,
-): Promise<readonly EarlierReply[]> {
+) {
   const { db, typed } = context
   const { rows } = await sql<{ conversation: string; content: string; sentAt: string | null }>`
     select conversation_id as conversation, content, created_at as "sentAt"

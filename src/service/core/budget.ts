@@ -81,15 +81,13 @@ const decreaseFactor = 0.8
 const minShare = 0.1
 const increasePerWindow = 0.025
 
-/** The service responded, or no byte of the request can have left. */
-export type SlotEnding = 'responded' | 'unsent'
-
+/** `unsent`: no byte of the request can have left. */
 export function releaseSlot(
   policy: BudgetPolicy,
   before: BudgetState,
   now: EpochMs,
   slot: Slot,
-  ending: SlotEnding,
+  ending: 'responded' | 'unsent',
 ) {
   const state = advanceTo(policy, before, now)
   const endSlot = (usage: SlotUsage, freeAt: EpochMs | null, { windowMs }: Rate): SlotUsage => {

@@ -39,8 +39,6 @@ export function startBudget(before: BudgetState, now: EpochMs): BudgetState {
 const nextGeneration = (before: BudgetState, now: EpochMs): number =>
   Math.max(before.generation + 1, Math.floor(now))
 
-type StateReading = { readonly state: BudgetState; readonly now: EpochMs }
-
 /** Tolerated difference of two clocks: a step of a time daemon, a slow response. */
 export const clockToleranceMs: Ms = 1000
 /** Two free-running clocks drift apart by less than this share. */
@@ -53,8 +51,19 @@ const maxClockDrift = 1 / 1000
  * earlier reading.
  */
 export function invalidReason(
-  { state, now, restarted }: StateReading & Pick<RecordReading, 'restarted'>,
-  last: (StateReading & { readonly agoMs: Ms; readonly gainMs: Ms }) | null,
+  {
+    state,
+    now,
+    restarted,
+  }: Omit<RecordReading, 'version' | 'text'> & {
+    readonly state: BudgetState
+  },
+  last: {
+    readonly state: BudgetState
+    readonly now: EpochMs
+    readonly agoMs: Ms
+    readonly gainMs: Ms
+  } | null,
   windowMs: Ms,
 ): string | null {
   if (restarted) return 'its store restarted, so recent requests may not be counted'

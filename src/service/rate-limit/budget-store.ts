@@ -10,7 +10,6 @@ import {
   recordThrottle,
   releaseSlot,
   type Slot,
-  type SlotEnding,
 } from '../core/budget.ts'
 import type { BudgetPolicy } from '../core/budget-policy.ts'
 import {
@@ -53,7 +52,7 @@ function createStateStore(policy: BudgetPolicy, update: UpdateState) {
         const { state, decision } = acquireSlot(policy, before, now, processId, pending)
         return { state, result: decision }
       }),
-    release: (slot: Slot, ending: SlotEnding) =>
+    release: (slot: Slot, ending: 'responded' | 'unsent') =>
       changeState((state, now) => releaseSlot(policy, state, now, slot, ending)),
     recordThrottle: (slot: Slot, waitMs: Ms) =>
       changeState((state, now) => recordThrottle(policy, state, now, slot, waitMs)),
@@ -74,21 +73,6 @@ export function createMemoryStore(
   })
 }
 
-export type SharedStoreOptions = {
-  readonly policy: BudgetPolicy
-  readonly record: BudgetRecord
-  /** Asked if no record can be trusted. Updated before the key is used. */
-  readonly keyUse: KeyUse
-  /** In the process that closes it. `why` completes `the request budget is closed: `. */
-  readonly onClosed: (why: string) => void
-  /** How long a request of any process can take, from requesting its slot. */
-  readonly maxDurationMs?: Ms
-  /** `uptimeMs`, or a test's. */
-  readonly monotonic?: () => Ms
-  /** 0 to below 1. */
-  readonly random?: () => number
-}
-
 /** Each lost swap is another process's success: so many in a row mean something else. */
 const maxSwapAttempts = 100
 const storeTimeoutMs = 10_000
@@ -98,16 +82,27 @@ const storeTimeoutMs = 10_000
  * requested during a swap goes into the next one; after a lost swap all is decided again. If the
  * record may be lost, the budget is closed in it, for all. Rejects if the record cannot be reached.
  */
-export function createSharedStore(options: SharedStoreOptions): BudgetStore {
-  const {
-    policy,
-    record,
-    keyUse,
-    onClosed,
-    maxDurationMs = defaultMaxDurationMs,
-    random = Math.random,
-  } = options
-  const { monotonic = uptimeMs } = options
+export function createSharedStore({
+  policy,
+  record,
+  keyUse,
+  onClosed,
+  maxDurationMs = defaultMaxDurationMs,
+  monotonic = uptimeMs,
+  random = Math.random,
+}: {
+  readonly policy: BudgetPolicy
+  readonly record: BudgetRecord
+  /** Asked if no record can be trusted. Updated before the key is used. */
+  readonly keyUse: KeyUse
+  /** In the process that closes it. `why` completes `the request budget is closed: `. */
+  readonly onClosed: (why: string) => void
+  /** How long a request of any process can take, from requesting its slot. */
+  readonly maxDurationMs?: Ms
+  readonly monotonic?: () => Ms
+  /** 0 to below 1. */
+  readonly random?: () => number
+}): BudgetStore {
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   const unusedAfterMs = maxDurationMs + windowMs + recordUseEveryMs
   /** `at`: by this process's clock. */

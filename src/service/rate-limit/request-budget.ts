@@ -13,8 +13,6 @@ import { type BudgetStore, uptimeMs } from './budget-store.ts'
 
 export type RequestBudget = ReturnType<typeof createRequestBudget>
 
-export type SlotRequest = PendingRequest & { readonly signal?: AbortSignal }
-
 /** `remainingMs`: to the deadline, by a clock that runs while this process is suspended; or < 0. */
 export type Grant = Slot & { readonly remainingMs: () => Ms }
 
@@ -89,7 +87,10 @@ export function createRequestBudget(
     next.resolve(grant)
   }
 
-  async function acquire({ signal, ...request }: SlotRequest): Promise<Grant> {
+  async function acquire({
+    signal,
+    ...request
+  }: PendingRequest & { readonly signal?: AbortSignal }): Promise<Grant> {
     if (signal?.aborted) throw new ApiError({ kind: 'aborted' })
     const queue = queues.get(queueName(request)) ?? new Set()
     queues.set(queueName(request), queue)

@@ -15,7 +15,6 @@ import {
 import {
   type BudgetStore,
   createSharedStore,
-  type SharedStoreOptions,
 } from '../../../src/service/rate-limit/budget-store.ts'
 import { openRedisRecords } from '../../../src/service/rate-limit/redis-record.ts'
 import { createBudgetRecord } from '../../../src/service/sql/budget-records.ts'
@@ -120,7 +119,10 @@ export const testPolicy = {
 export const unusedKey: KeyUse = { isUnusedFor: async () => true, recordUse: async () => {} }
 
 /** The store of one process, and the reasons for which it closed the budget. */
-export function createTestStore(record: BudgetRecord, options: Partial<SharedStoreOptions> = {}) {
+export function createTestStore(
+  record: BudgetRecord,
+  options: Partial<Parameters<typeof createSharedStore>[0]> = {},
+) {
   const lost: string[] = []
   const store: BudgetStore = createSharedStore({
     policy: testPolicy,

@@ -11,10 +11,7 @@ import {
   type BudgetStore,
   createMemoryStore,
 } from '../../../src/service/rate-limit/budget-store.ts'
-import {
-  createRequestBudget,
-  type SlotRequest,
-} from '../../../src/service/rate-limit/request-budget.ts'
+import { createRequestBudget } from '../../../src/service/rate-limit/request-budget.ts'
 import { slidingLog } from '../core/limited-servers.ts'
 import {
   answersInOrder,
@@ -35,7 +32,7 @@ function rate(requests: number, windowMs: number): BudgetPolicy {
     rateMargin: 0.02,
   }
 }
-const slotRequest = (priority: Priority, write = false): SlotRequest => ({
+const slotRequest = (priority: Priority, write = false) => ({
   priority,
   write,
   maxDurationMs: 1000,

@@ -284,17 +284,20 @@ export type ListEndpoint = {
   /** Parameters that split the list into parts, to read a second with more rows than a page. */
   readonly partitions: readonly QueryParams[]
   /** Other page sizes than documented, for tests with small lists. */
-  readonly pageSizes?: PageSizes
+  readonly pageSizes?: typeof documentedPageSizes
   readonly identify: (item: Json) => string
   readonly times: (item: Json) => RowTimes
 }
 
-/** `most` is requested. `usual`: the size of a page without `limit`, or if it is ignored. */
-type PageSizes = { readonly most: number; readonly usual: number }
+/**
+ * The service's documentation: "1 to 200, default 50". `most` is requested. `usual`: the size of a
+ * page without `limit`, or if it is ignored.
+ */
+export const documentedPageSizes: Readonly<Record<'most' | 'usual', number>> = {
+  most: 200,
+  usual: 50,
+}
 
-/** The service's documentation: "1 to 200, default 50". */
-export const documentedPageSizes: PageSizes = { most: 200, usual: 50 }
-
-export function pageSizesOf({ pageSizes }: ListEndpoint): PageSizes {
+export function pageSizesOf({ pageSizes }: ListEndpoint) {
   return pageSizes ?? documentedPageSizes
 }

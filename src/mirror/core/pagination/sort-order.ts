@@ -64,8 +64,6 @@ export function inferOrder(
   return { order: null, fit: 'unordered' }
 }
 
-type FieldTrend = NonNullable<ReturnType<typeof toFieldTrend>>
-
 /** Undefined if rows between others lack it, or are outside the requested bounds. */
 function toFieldTrend(name: string, rows: readonly RowTimes[], bounds: TimeBounds) {
   const tolerance = Math.floor(rows.length / 50)
@@ -109,7 +107,9 @@ export function countSteps(times: readonly EpochSeconds[]) {
 }
 
 /** The direction of some field that no other one contradicts. */
-function commonDirection(fields: readonly FieldTrend[]): 'ascending' | 'descending' | null {
+function commonDirection(
+  fields: readonly { readonly ascending: boolean; readonly descending: boolean }[],
+): SortOrder['direction'] {
   const isAscending = fields.some((field) => field.ascending && !field.descending)
   const isDescending = fields.some((field) => field.descending && !field.ascending)
   return isAscending === isDescending ? null : isAscending ? 'ascending' : 'descending'

@@ -20,7 +20,6 @@ import {
 } from './discovered-column.ts'
 import {
   type DiscoveredField,
-  type FieldRecord,
   readDiscoveredFields,
   recordFields,
   type StreamFields,
@@ -149,7 +148,7 @@ async function addOrWidenColumns(
     ...Object.keys(tables[table].columns),
     ...existing.map(({ name }) => name),
   ])
-  const records: FieldRecord[] = []
+  const records: (DiscoveredField & { readonly needsBackfill: boolean })[] = []
   const added: { readonly column: string; readonly type: FieldType }[] = []
   for (const [path, type] of [...neededTypes].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const field = known.byPath.get(path)

@@ -88,16 +88,16 @@ function columnsOf({
   })
 }
 
-/** `needsBackfill`: stored rows may have the field too. */
-export type FieldRecord = DiscoveredField & { readonly needsBackfill: boolean }
-
-/** For this project; column and type also for other projects that have the field. */
+/**
+ * For this project; column and type also for other projects that have the field. `needsBackfill`:
+ * stored rows may have the field too.
+ */
 export async function recordFields(
   trx: Db,
   kind: DatabaseKind,
   project: ProjectId,
   stream: StreamName,
-  records: readonly FieldRecord[],
+  records: readonly (DiscoveredField & { readonly needsBackfill: boolean })[],
   at: EpochMs,
 ): Promise<void> {
   const first_seen_at = toTimestamp(at)
