@@ -74,7 +74,7 @@ export async function startWorker(config: Config, options: WorkerOptions) {
     sinceMaintenanceMs = maintenance.sinceLastRunMs
     closer.add(maintenance.stop)
     // Anyone may insert write-backs by plain SQL at any time.
-    const enqueueReadyLanes = async () => enqueueLanes(await context.lanes.findReady(projects()))
+    const enqueueReadyLanes = () => context.lanes.enqueueReady(projects(), enqueueLanes)
     closer.add(startPeriodicTask('outbox_poll', pollEveryMs, enqueueReadyLanes, failures).stop)
     const notify = () => context.notify(projects(), failures, http.address ?? null, stopping.signal)
     closer.add(startPeriodicTask('notify', maintenanceEveryMs, notify, failures).stop)

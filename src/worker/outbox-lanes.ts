@@ -96,6 +96,12 @@ export function createOutboxLanes(resources: WorkerResources) {
     )
     return lanes.map(({ lane }) => ({ project: project.name, lane }))
   }
+  const revoke = async ({ projectId }: ProjectConfig) => {
+    if (!revoked.has(projectId))
+      await createOutbox(warehouse.projectDb(projectId)).revokeSending(readOnlySetting)
+    revoked.add(projectId)
+    return []
+  }
   /**
    * Warns once, until there are none. With a single project such rows are assigned to it the next
    * time.
@@ -150,29 +156,30 @@ export function createOutboxLanes(resources: WorkerResources) {
 
   return {
     /**
-     * Some lanes of each of these projects that are ready now: those to be verified, then the
-     * others; oldest first.
+     * Passes on some lanes of each of these projects that are ready now: those to be verified, then
+     * the others; oldest first. Throws what one project fails with when the others have been asked.
      */
-    findReady: async (projects: readonly ProjectConfig[]) => {
+    enqueueReady: async (
+      projects: readonly ProjectConfig[],
+      enqueue: (
+        lanes: readonly { readonly project: string; readonly lane: string }[],
+      ) => Promise<void>,
+    ): Promise<void> => {
       const writable = projects.filter(({ readOnly }) => !readOnly)
       const [project] = writable
       if (project !== undefined && projects.length === 1)
         await createOutbox(warehouse.projectDb(project.projectId)).assignProject()
       const waiting = await listWithWritebacks(warehouse.db)
-      for (const { projectId, readOnly } of projects) {
-        if (!readOnly || revoked.has(projectId)) continue
-        await createOutbox(warehouse.projectDb(projectId)).revokeSending(readOnlySetting)
-        revoked.add(projectId)
-      }
       const clockNotice = project === undefined ? null : await findClockNotice(warehouse)
       if (clockNotice !== null && isNewMessage('clock.off'))
         log.warn({ event: 'clock.off', why: clockNotice })
       await warnWithoutProject(projects.length > 1 && waiting.has(''))
-      return (
-        await Promise.all(
-          writable.filter(({ projectId }) => waiting.has(projectId)).map(findReadyLanes),
-        )
-      ).flat()
+      const found = await Promise.allSettled([
+        ...projects.filter(({ readOnly }) => readOnly).map(revoke),
+        ...writable.filter(({ projectId }) => waiting.has(projectId)).map(findReadyLanes),
+      ])
+      await enqueue(found.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])))
+      for (const one of found) if (one.status === 'rejected') throw one.reason
     },
     runSlice: async (...slice: Parameters<typeof runSlice>): Promise<LaneSliceResult> => {
       const [{ projectId }] = slice

@@ -133,6 +133,36 @@ test('sends nothing where it must not, warns about rows without a project, and k
   expect(sandbox.ledger()).toEqual([])
 })
 
+test('what goes wrong in one project keeps no other one from sending', async () => {
+  const stores = await workerStores[0]!.make()
+  onTestFinished(stores.drop)
+  const size = { conversations: 1, visitors: 1, calls: 0 }
+  const sandbox = await startSandbox({ size, switches: { 'rate.kind': 'off' } })
+  onTestFinished(sandbox.stop)
+  const project = projectConfigOf(sandbox, noSchedules)
+  const failing = { ...project, name: 'failing', projectId: '00000000-0000-4000-8000-000000000000' }
+  const closed = { ...failing, projectId: '00000000-0000-4000-8000-000000000001', readOnly: true }
+  const warehouse = await stores.open()
+  const [conversation] = [...sandbox.truth('conversations')]
+  for (const { projectId } of [failing, closed, project])
+    await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, batch_id, payload)
+      values ('${projectId}', 'handled', '${conversation!.id}', 'b', '{"handled":true}')`)
+  await warehouse.query(
+    `update writeback_batches set done_to = 0 where project_id = '${failing.projectId}'`,
+  )
+  await warehouse.query(
+    `update writebacks set status = 'sending' where project_id = '${closed.projectId}'`,
+  )
+  await warehouse.query(`create trigger stays before update on writebacks
+    when new.project_id = '${closed.projectId}' begin select raise(abort, 'stays'); end`)
+  await warehouse.query(`create trigger fails before update on writeback_batches
+    when new.project_id = '${failing.projectId}' begin select raise(abort, 'fails'); end`)
+  const worker = await startWorkerInProcess(workerConfig(stores, [closed, failing, project]))
+  await worker.waitFor(({ event }) => event === 'writeback.settled')
+  expect(sandbox.ledger().map(({ operation }) => operation)).toEqual(['setHandled'])
+  await worker.waitFor(({ why }) => String(why).includes('stays'))
+})
+
 test('stops a batch at once, goes on with it, and says when it was finished', async () => {
   const stores = await workerStores[0]!.make()
   onTestFinished(stores.drop)
