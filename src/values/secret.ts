@@ -30,19 +30,20 @@ const longestFirst = (texts: readonly string[]) => texts.toSorted((a, b) => b.le
 
 const hiddenText = '[not stored]'
 
+/** The only letter that gets longer in lower case is replaced, as places are those of the text. */
+const ignoringCase = (text: string) => text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ')
+
 /** Removes texts of customers, in whatever letters. */
 export function hideTexts(text: string, hidden: readonly string[]): string {
   return longestFirst(hidden).reduce((shown, value) => {
-    const all = shown.toLowerCase()
-    const sought = value.toLowerCase()
-    // Few letters are longer in lower case.
-    if (all.length !== shown.length) return shown.replaceAll(value, hiddenText)
     let from = 0
-    const parts = all.split(sought).map(({ length }) => {
-      const part = shown.slice(from, from + length)
-      from += length + sought.length
-      return part
-    })
+    const parts = ignoringCase(shown)
+      .split(ignoringCase(value))
+      .map(({ length }) => {
+        const part = shown.slice(from, from + length)
+        from += length + value.length
+        return part
+      })
     return parts.join(hiddenText)
   }, text)
 }

@@ -14,3 +14,13 @@ test('of a text that contains another one nothing stays, in whatever order they 
       'denied: [secret], [secret]',
     )
 })
+
+test('a text is hidden in whatever letters it is repeated, of any language', () => {
+  const hide = (text: string) => hideTexts(text, ['ibrahim@example.org', 'İbrahim', 'Οδυσσεύς'])
+  expect(hide('IBRAHIM@EXAMPLE.ORG of İbrahim (IBRAHIM)')).toBe(
+    '[not stored] of [not stored] ([not stored])',
+  )
+  expect(hide('ΟΔΥΣΣΕΎΣ, Οδυσσεύσ and ΟΔΥΣΣΕΎΣ2')).toBe(
+    '[not stored], [not stored] and [not stored]2',
+  )
+})
