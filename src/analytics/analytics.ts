@@ -7,7 +7,7 @@ export { reportPage } from './report/report-page.ts'
 export { weekLines } from './report/week-lines.ts'
 export { countPendingConversations, isDerived } from './sql/facts-state.ts'
 export { type GrantReport, grantToAnalyst } from './sql/grant.ts'
-export { createProjectFacts, type FactsOptions } from './sql/project-facts.ts'
+export { createProjectFacts, type FactsOptions, willDeriveAgain } from './sql/project-facts.ts'
 export {
   conversationsOf,
   type FactFilter,

@@ -79,15 +79,6 @@ export async function applyColumns(
   return notices
 }
 
-/** What the next sync stores again, or with another key: `stream.path`. */
-export async function findLaxColumns(
-  { projectDb }: Warehouse,
-  project: ProjectConfig,
-): Promise<readonly string[]> {
-  const lax = await readLaxColumns(projectDb(project.projectId), toColumnRules(project))
-  return lax.map(({ stream, path }) => `${stream}.${path}`)
-}
-
 /** For what is stored beside a sync: all that is private by them, or in stored rows. */
 export async function strictestRules(
   { projectDb }: Warehouse,
@@ -97,28 +88,23 @@ export async function strictestRules(
   return toColumnRules({ ...project, columns: [...project.columns, ...lax] })
 }
 
-const seenCursor = 'columns seen'
-
-/** Null: all columns that the setting names have been seen, in this run or before. */
+/** Null: all columns that the setting names are known, from this run or before. */
 export async function unseenNotice(
   mirror: Mirror,
-  { rules, matched }: ColumnRules,
+  rules: ColumnRules,
   reports: readonly StreamReport[],
 ): Promise<string | null> {
-  if (rules.length === 0) return null
-  const seen: readonly string[] = JSON.parse((await mirror.readCursor(seenCursor)) ?? '[]')
-  const all = new Set([...seen, ...matched])
-  if (all.size > seen.length) await mirror.writeCursor(seenCursor, JSON.stringify([...all]))
+  await mirror.rememberSeenRules(rules)
   const isRead = (stream: string) =>
     reports.some((report) => report.rows > 0 && (stream === '*' || report.stream === stream))
-  const unseen = rules
-    .filter(({ stream }) => isRead(stream))
-    .map(({ stream, path }) => `${stream}.${path}`)
-    .filter((name) => !all.has(name))
-  return unseen.length === 0
-    ? null
-    : `No row has shown ${unseen.join(', ')} so far, which \`columns\` names; if it is not ` +
-        'mistyped, it is covered when it appears.'
+  const unseen = (await mirror.findUnseenRules(rules)).filter(({ stream }) => isRead(stream))
+  if (unseen.length === 0) return null
+  const near = unseen.flatMap((rule) => rule.near)
+  return (
+    `No row has shown ${unseen.map(({ name }) => name).join(', ')} so far, which \`columns\` ` +
+    `names${near.length === 0 ? '' : ` (perhaps ${near.join(', ')})`}; if it is not mistyped, ` +
+    'it is covered when it appears.'
+  )
 }
 
 /** Once facts and searched words are made of clean rows, the files of the database are cleaned. */

@@ -1,7 +1,10 @@
 /** Checks the address that notifications are posted to. */
 import type { ProjectConfig } from '../config/config.ts'
+import { notifyProblem } from '../config/notify-address.ts'
 import { openConnections } from '../service/exchange.ts'
 import { NotPostedError, postText } from '../service/post-text.ts'
+
+const correction = 'correct what `notify` names: make a new incoming webhook if this one is gone'
 
 /** A test line is posted only if a person asks for it: others read that channel. */
 export async function checkNotify(
@@ -15,6 +18,8 @@ export async function checkNotify(
     return postsLine
       ? item('error', 'no address is set', 'set DESKMIRROR_NOTIFY (`notify` in deskmirror.yaml)')
       : []
+  const problem = notifyProblem(notify)
+  if (problem !== undefined) return item('error', problem, correction)
   if (!postsLine) return item('ok', 'an address is set; `check --notify` posts a test line to it')
   const connections = openConnections()
   try {
@@ -24,9 +29,7 @@ export async function checkNotify(
   } catch (error) {
     if (!(error instanceof NotPostedError)) throw error
     const retryable = error.retryMs !== null
-    const hint = retryable
-      ? 'try again; the worker repeats what it could not post'
-      : 'correct what `notify` names: make a new incoming webhook if this one is gone'
+    const hint = retryable ? 'try again; the worker repeats what it could not post' : correction
     return item('error', error.message, hint).map((it) => ({ ...it, retryable }))
   } finally {
     await connections.close()

@@ -1,9 +1,11 @@
 /** Whether the warehouse can be used, and who else may read it. Changes nothing. */
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { documentedFields } from '../mirror/core/streams.ts'
+import { findUnknownRules } from '../values/unseen-rules.ts'
 import { UserError } from '../values/user-error.ts'
 import { EmptyWarehouseError } from '../warehouse/migrate.ts'
 import { findExposedFiles } from '../warehouse/sqlite-file.ts'
-import { findLaxColumns } from './apply-columns.ts'
+import { checkSettings, columnItems } from './check-settings.ts'
 import { withWarehouse } from './open.ts'
 import { readStatus } from './status.ts'
 
@@ -20,29 +22,27 @@ export function checkFiles(config: Config) {
 
 export async function checkWarehouse(config: Config, project: ProjectConfig) {
   const item = { name: 'warehouse', state: 'ok', hint: null } as const
+  const undocumented = () =>
+    columnItems(project, findUnknownRules(project.columns, documentedFields))
   try {
     const report = await readStatus(config, project)
     const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
     const learned = report.behaviours.length
     const detail = `rows mirrored: ${rows}; behaviours of the service learned: ${learned}`
-    const lax = await withWarehouse(config, (warehouse) => findLaxColumns(warehouse, project), {
-      access: 'read',
-      readOnly: true,
-    })
-    const columns = {
-      name: 'stored columns',
-      state: 'warning',
-      detail:
-        `stored without ${lax.join(', ')}, or with another hash, as earlier settings or those of ` +
-        'another worker say: the next sync reads all of it again',
-      hint: 'if another worker has other settings, give it the same ones first',
-    } as const
-    return [{ ...item, detail }, ...(lax.length === 0 ? [] : [columns])]
+    const settings = await withWarehouse(
+      config,
+      (warehouse) => checkSettings(warehouse, project, report.streams),
+      { access: 'read', readOnly: true },
+    )
+    return [{ ...item, detail }, ...settings]
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     if (error instanceof EmptyWarehouseError)
-      return [{ ...item, detail: 'empty; the first `deskmirror sync` fills it' }]
+      return [{ ...item, detail: 'empty; the first `deskmirror sync` fills it' }, ...undocumented()]
     const { message: detail, next: hint, exitCode } = error
-    return [{ ...item, state: 'error' as const, detail, hint, retryable: exitCode === 1 }]
+    return [
+      { ...item, state: 'error' as const, detail, hint, retryable: exitCode === 1 },
+      ...undocumented(),
+    ]
   }
 }

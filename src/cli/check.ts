@@ -1,9 +1,8 @@
 /** `deskmirror check`: verifies that a sync can run. Changes nothing. */
 import { Option } from 'commander'
 import type { CheckItem } from '../app/check.ts'
-import { describeColumns } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { ConfigurationError } from '../config/problems.ts'
+import { ConfigurationError, firstMissing } from '../config/problems.ts'
 import { allStreams } from '../mirror/core/streams.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import { toPrintable } from '../values/format.ts'
@@ -63,11 +62,8 @@ export const command = defineCommand<Options>({
     const items = config.problems.map(
       ({ where, why }): CheckItem => ({ name: where, state: 'error', detail: why, hint: null }),
     )
-    // Where a file describes projects, the first steps have been taken.
-    const isFirst = config.problems.some(
-      ({ where, why }) => where.startsWith('DESKMIRROR_') && why.startsWith('is missing'),
-    )
-    return renderChecks([{ project: null, items, exit: 2 }], isFirst ? firstSteps.split('\n') : [])
+    const footer = firstMissing(config.problems).length > 0 ? firstSteps.split('\n') : []
+    return renderChecks([{ project: null, items, exit: 2 }], footer)
   },
 })
 
@@ -111,12 +107,11 @@ async function checkProjects(
 }
 
 /** What is set, and changes what a sync stores and sends. */
-function settingItems({ readOnly, columns, history }: ProjectConfig): readonly CheckItem[] {
+function settingItems({ readOnly, history }: ProjectConfig): readonly CheckItem[] {
   const off = 'switched off (DESKMIRROR_READ_ONLY): write-backs stay in the queue'
   const kept = `replaced versions of ${history.join(', ')} are kept`
   const details = {
     writing: readOnly ? off : null,
-    columns: describeColumns(columns),
     history: history.length > 0 ? kept : null,
   }
   return Object.entries(details).flatMap(([name, detail]) =>

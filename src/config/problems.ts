@@ -37,9 +37,17 @@ export class ConfigurationError extends UserError {
 
 /** Nothing describes a project: otherwise `init` would not touch what does. */
 function isNotConfigured(problems: readonly ConfigProblem[]): boolean {
-  const isMissing = (name: string) =>
-    problems.some(({ where, why }) => where === name && why.startsWith('is missing'))
-  return isMissing('DESKMIRROR_BASE_URL') && isMissing('DESKMIRROR_PROJECT_ID')
+  const missing = firstMissing(problems)
+  return missing.includes('DESKMIRROR_BASE_URL') && missing.includes('DESKMIRROR_PROJECT_ID')
+}
+
+const firstSettings = ['DESKMIRROR_BASE_URL', 'DESKMIRROR_PROJECT_ID', 'DESKMIRROR_API_KEY']
+
+/** Those of the settings with which a single project begins. */
+export function firstMissing(problems: readonly ConfigProblem[]): readonly string[] {
+  return problems
+    .filter(({ where, why }) => firstSettings.includes(where) && why.startsWith('is missing'))
+    .map(({ where }) => where)
 }
 
 /** The end of the sentence about a setting. For a sensitive one, `allowed` is a whole predicate. */

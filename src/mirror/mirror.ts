@@ -23,7 +23,7 @@ export type {
   SyncReport,
   VerifyReport,
 } from './core/reports.ts'
-export { allStreams, conversations, messages, visitors } from './core/streams.ts'
+export { allStreams, conversations, documentedFields, messages, visitors } from './core/streams.ts'
 export { createAuditStore } from './sql/audits.ts'
 export { createMirror, type Mirror, type MirrorOptions } from './sql/mirror.ts'
 export {

@@ -127,6 +127,9 @@ function namesOf(path: string): readonly string[] {
   return normalizeName(path.replaceAll('\\.', '.')).split('.')
 }
 
+/** Whether a rule for the first path is about the field of the second. */
+export const coversPath = (rule: string, path: string) => covers(namesOf(rule), namesOf(path))
+
 function covers(rule: readonly string[], path: readonly string[]): boolean {
   return rule.every((name, n) => path[n] === name)
 }

@@ -58,9 +58,11 @@ export function timeText(at: string | null, timeZone: string, none = '–'): str
   return at === null ? none : formatTime(Date.parse(at), timeZone)
 }
 
-/** `3 min ago`, or `never`; `at` is RFC 3339 text. */
+/** `3 min ago`, `just now` or `never`; `at` is RFC 3339 text. */
 export function formatAge(at: string | null, now: EpochMs): string {
-  return at === null ? 'never' : `${formatDuration(Math.max(0, now - Date.parse(at)))} ago`
+  if (at === null) return 'never'
+  const ageMs = now - Date.parse(at)
+  return ageMs < 999.5 ? 'just now' : `${formatDuration(ageMs)} ago`
 }
 
 export const capitalize = (text: string): string =>

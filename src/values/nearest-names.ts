@@ -20,16 +20,25 @@ function containsEither(name: string, wanted: string): boolean {
   return name.includes(wanted) || wanted.includes(name)
 }
 
-/** How many letters have to be inserted, deleted or replaced (Levenshtein). */
+/** How many letters have to be inserted, deleted, replaced or swapped with the next one. */
 function editDistance(from: string, to: string): number {
-  let previous = Array.from({ length: to.length + 1 }, (_, n) => n)
-  for (const [row, letter] of [...from].entries()) {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: to.length + 1 }, (_, n) => n)
+  for (let row = 0; row < from.length; row++) {
     const current = [row + 1]
     for (let column = 0; column < to.length; column++) {
-      const replaced = (previous[column] ?? 0) + (to[column] === letter ? 0 : 1)
-      current.push(Math.min(replaced, (previous[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1))
+      const isSwapped = from[row] === to[column - 1] && from[row - 1] === to[column]
+      current.push(
+        Math.min(
+          (last[column] ?? 0) + (from[row] === to[column] ? 0 : 1),
+          (last[column + 1] ?? 0) + 1,
+          (current[column] ?? 0) + 1,
+          isSwapped ? (beforeLast[column - 1] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+        ),
+      )
     }
-    previous = current
+    beforeLast = last
+    last = current
   }
-  return previous[to.length] ?? 0
+  return last[to.length] ?? 0
 }

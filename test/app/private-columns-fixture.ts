@@ -17,7 +17,7 @@ import { secret } from '../../src/values/secret.ts'
 import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture, type OutboxFixtureOptions } from '../outbox/outbox-fixture.ts'
 
-const rule = (name: string, action: ColumnRule['action']): ColumnRule => {
+export const rule = (name: string, action: ColumnRule['action']): ColumnRule => {
   const [stream = '', ...path] = name.split('.')
   return { stream, path: path.join('.'), action }
 }
@@ -90,11 +90,12 @@ export async function createPrivateFixture(
       streams: streamNames,
       limit: 9,
     })
-  const checkColumns = async (columns: readonly ColumnRule[]) => {
-    const project = projectWith(columns)
-    const items = await checkProject(configOf(instance.url, project), project, common)
-    return items.filter(({ name }) => name === 'stored columns')
+  const check = (columns: readonly ColumnRule[], over: Partial<ProjectConfig> = {}) => {
+    const project = projectWith(columns, over)
+    return checkProject(configOf(instance.url, project), project, common)
   }
+  const checkColumns = async (...settings: Parameters<typeof check>) =>
+    (await check(...settings)).filter(({ name }) => name === 'stored columns')
   const readVisitorNow = (columns: readonly ColumnRule[], id: string) => {
     const project = projectWith(columns)
     return readNow(configOf(instance.url, project), project, 'visitors', id, log)
@@ -134,6 +135,7 @@ export async function createPrivateFixture(
     ...fixture,
     sync,
     verify,
+    check,
     checkColumns,
     readVisitorNow,
     secrets,

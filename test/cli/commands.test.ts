@@ -264,6 +264,18 @@ test.concurrent('check of a file with projects says what is wrong in it, and not
   expect(out).not.toContain('First steps')
 })
 
+test.concurrent('check shows the first steps where one is missing, and not where another setting is', async () => {
+  const cwd = folderIn(parent)
+  writeFileSync(join(cwd, 'deskmirror.yaml'), 'columns: { visitors.email: hash }\n')
+  const check = async (env: Readonly<Record<string, string>>) =>
+    (await runInProcess(['check'], { cwd, env })).out
+  const { DESKMIRROR_API_KEY: _, ...unfinished } = environmentOf()
+  expect(await check(unfinished)).toContain('First steps')
+  const out = await check(environmentOf())
+  expect(out).toContain('DESKMIRROR_HASH_KEY')
+  expect(out).not.toContain('First steps')
+})
+
 test.concurrent('migrate is for all projects: one of them is refused', async () => {
   const migrated = await runInProcess(['migrate', '--project', 'default'], {
     cwd: folderIn(parent),

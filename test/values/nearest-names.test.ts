@@ -17,6 +17,7 @@ test.each([
   ['conversation', ['conversations', 'fct_conversation', 'conversation_changes']],
   ['wait', ['fct_wait']],
   ['cals', ['calls']],
+  ['clals', ['calls']],
   ['xyzzy', []],
   ['', []],
 ])('%s', (typed, nearest) => {

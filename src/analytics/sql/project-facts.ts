@@ -80,6 +80,15 @@ function outdatedBy(state: Awaited<ReturnType<typeof readFactsState>>, settings:
   return state.fingerprint.startsWith(`${facts} `) ? 'settings' : 'everything'
 }
 
+/** Whether the next refresh derives all facts again that there are. */
+export async function willDeriveAgain(
+  context: ProjectDb,
+  settings: FactsSettings,
+): Promise<boolean> {
+  const state = await readFactsState(context)
+  return state !== null && state.fingerprint !== '' && outdatedBy(state, settings) === 'everything'
+}
+
 /** Writes what the facts do not depend on, and begins a rebuild of the rest. */
 async function applySettings(context: ProjectDb, settings: FactsSettings): Promise<void> {
   const outdated = outdatedBy(await readFactsState(context), settings)

@@ -62,6 +62,19 @@ export function laxColumns(state: ColumnState | undefined, rules: AppliedRules):
   return (state && planChange(state, rules, 0)?.toReread) ?? []
 }
 
+/** What the rules no longer allow of what stored rows may have. */
+export function columnsToClean(
+  { applied, cleaning }: ColumnState = noColumnState,
+  { columns }: AppliedRules,
+): readonly string[] {
+  const before = [applied, ...(cleaning === null ? [] : [cleaning.to])]
+  const isKept = ([path, action]: AppliedRules['columns'][number]) =>
+    before.every((rules) =>
+      rules.columns.some(([own, was]) => own === path && (was === 'block' || was === action)),
+    )
+  return columns.filter((rule) => !isKept(rule)).map(([path]) => path)
+}
+
 /** What is stored in place of the value does not tell what is to be stored now. */
 function isLost(was: ColumnAction, now: ColumnAction | undefined, isKeyNew: boolean): boolean {
   return now !== 'block' && (was === 'block' || now === undefined || isKeyNew)

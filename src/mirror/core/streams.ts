@@ -18,6 +18,7 @@ import {
   rfc3339,
   type Seconds,
 } from '../../values/time.ts'
+import type { StreamField } from '../../values/unseen-rules.ts'
 import {
   activityKey,
   contentHash,
@@ -272,3 +273,15 @@ const streams = {
 
 export const allStreams: readonly Stream[] = Object.values(streams)
 export const childStreams = allStreams.filter(({ name }) => isChildStream(name))
+
+const documentedOf: Readonly<Partial<Record<StreamName, DocumentedFields>>> = {
+  ...Object.fromEntries(listStreamNames.map((name) => [name, definitions[name].documented])),
+  messages: messageFields,
+  call_recordings: recordingFields,
+  availability: availabilityFields,
+}
+
+/** What the service documents of its rows, by the names of the columns. */
+export const documentedFields: readonly StreamField[] = Object.entries(documentedOf).flatMap(
+  ([stream, fields]) => Object.values(fields).map(([path]) => ({ stream, path })),
+)

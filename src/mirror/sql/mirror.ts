@@ -56,7 +56,16 @@ import {
   recordRunHeartbeat,
   startRun,
 } from './sync-runs.ts'
-import { readBehaviours, readColumnStates, readCursor, writeCursors } from './sync-state.ts'
+import {
+  findUnseenRules,
+  readBehaviours,
+  readColumnChanges,
+  readColumnStates,
+  readCursor,
+  readFields,
+  rememberSeenRules,
+  writeCursors,
+} from './sync-state.ts'
 
 export type MirrorOptions = {
   /** `freeze`: undocumented fields get no columns; they stay in `raw`. */
@@ -95,6 +104,9 @@ const reads = {
   listFormerColumns,
   findWrongColumns,
   readColumnStates,
+  readColumnChanges,
+  readFields,
+  findUnseenRules,
 }
 
 /** Writes outside of a page's commit. Each is a transaction. */
@@ -114,6 +126,7 @@ const writes = {
   doubtUnseenRows,
   endDeletionDoubt,
   resolveGaps,
+  rememberSeenRules,
 }
 
 type Tail<F> = F extends (context: never, ...rest: infer R) => unknown ? R : never

@@ -1,11 +1,23 @@
-/** How far each list has been read, and how the service was observed to behave. */
+/**
+ * How far each list has been read, which rules of `columns` its rows follow, and how the service
+ * was observed to behave.
+ */
 import { sql } from 'kysely'
 import type { ServiceBehaviour } from '../../../schema/row.ts'
+import { type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type ColumnRule, type ColumnRules, noColumnRules } from '../../values/column-rules.ts'
+import { parseJson } from '../../values/json.ts'
 import { toTimestamp } from '../../values/time.ts'
-import { decodeText, encodeText } from '../../warehouse/escape.ts'
+import {
+  findUnknownRules,
+  isAbout,
+  type StreamField,
+  type UnseenRule,
+} from '../../values/unseen-rules.ts'
+import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { type ColumnState, laxColumns } from '../core/applied-columns.ts'
+import { type ColumnState, columnsToClean, laxColumns } from '../core/applied-columns.ts'
+import { documentedFields } from '../core/streams.ts'
 
 export async function readCursor({ db, project }: ProjectDb, name: string): Promise<string | null> {
   const { rows } = await sql<{ position: string }>`
@@ -91,6 +103,67 @@ export async function readLaxColumns(
   return states.flatMap(([stream, state]) =>
     laxColumns(state, rules.describe(stream)).map((path) => ({ stream, path, action: 'block' })),
   )
+}
+
+/** What the next sync does with stored rows, as these rules say. By stream, without their rows. */
+export async function readColumnChanges(context: ProjectDb, rules: ColumnRules) {
+  const states = await readColumnStates(context)
+  return streamNames.map((stream) => {
+    const [state, wanted] = [states.get(stream), rules.describe(stream)]
+    return { stream, lax: laxColumns(state, wanted), cleaned: columnsToClean(state, wanted) }
+  })
+}
+
+/** Documented ones, and those that rows were found to have. */
+export async function readFields({ db, project }: ProjectDb): Promise<readonly StreamField[]> {
+  const { rows } = await sql<StreamField>`
+    select stream, path from discovered_fields where project_id = ${project}
+    union select 'analytics', metric from analytics_metrics
+      where project_id = ${project}`.execute(db)
+  const found = rows.map(({ stream, path }) => ({ stream, path: decodeText(path) }))
+  return [...documentedFields, ...found]
+}
+
+const seenCursor = 'columns seen'
+
+async function readSeenRules(context: ProjectDb): Promise<readonly string[]> {
+  return JSON.parse((await readCursor(context, seenCursor)) ?? '[]')
+}
+
+/** What is blocked from the first row on, only the runs that read it have seen. */
+export async function rememberSeenRules(trx: ProjectDb, { matched }: ColumnRules): Promise<void> {
+  const seen = await readSeenRules(trx)
+  const all = new Set([...seen, ...matched])
+  if (all.size > seen.length) await writeCursors(trx, { [seenCursor]: JSON.stringify([...all]) })
+}
+
+/** Those whose fields no stored row has, and no documentation of the service. */
+export async function findUnseenRules(
+  context: ProjectDb,
+  rules: ColumnRules,
+): Promise<readonly UnseenRule[]> {
+  if (rules.rules.length === 0) return []
+  const seen = await readSeenRules(context)
+  const unknown = findUnknownRules(rules.rules, await readFields(context)).filter(
+    ({ name }) => !seen.includes(name),
+  )
+  const streams = streamNames.filter((name) => unknown.some((rule) => isAbout(rule, name)))
+  for (const stream of streams) await matchStored(context, stream, rules)
+  return unknown.filter(({ name }) => !rules.matched.has(name))
+}
+
+const rowsMatched = 200
+
+/** Some fields have no record of their own: those that are always null, or in a list. */
+async function matchStored(
+  { db, kind, project }: ProjectDb,
+  stream: StreamName,
+  rules: ColumnRules,
+): Promise<void> {
+  const { rows } = await sql<{ raw: string }>`
+    select cast(raw as text) as raw from ${sql.table(streamSpecs[stream].table)}
+    where project_id = ${project} and raw is not null limit ${rowsMatched}`.execute(db)
+  for (const { raw } of rows) rules.keepStored(stream, parseJson(decodeJson(kind, raw)))
 }
 
 /** Pending: the files and statistics of the database still have what was cleaned or replaced. */

@@ -1,0 +1,58 @@
+/** `check` says what the settings do with what is stored, before a sync does it. */
+import { expect, test } from 'vitest'
+import { streamNames } from '../../schema/stream-specs.ts'
+import type { ProjectConfig } from '../../src/config/config.ts'
+import type { ColumnRule } from '../../src/values/column-rules.ts'
+import { secret } from '../../src/values/secret.ts'
+import { createPrivateFixture, rule, rules } from './private-columns-fixture.ts'
+
+test('a rule of `columns` for a field that nothing has is doubted, with what may be meant', async () => {
+  const { check, sync } = await createPrivateFixture('sqlite')
+  const mistyped = [rule('visitors.emial', 'hash')]
+  const doubted = async (columns: readonly ColumnRule[]) =>
+    (await check(columns)).filter(({ name }) => name === 'columns')
+  expect(await doubted(mistyped)).toMatchObject([
+    {
+      state: 'warning',
+      detail: expect.stringMatching(/No stored row and .* has visitors\.emial$/),
+      hint: expect.stringMatching(/^perhaps visitors\.email;/),
+    },
+  ])
+  expect((await sync(mistyped)).notices.join()).toMatch(
+    /No row has shown visitors\.emial so far, .*\(perhaps visitors\.email\)/,
+  )
+  expect(await doubted(mistyped)).toMatchObject([{ state: 'warning' }])
+  const named = ['visitors.email', '*.url', 'visitors.Custom_Fields', 'analytics.conversations']
+  expect(await doubted(named.map((name) => rule(name, 'block')))).toMatchObject([{ state: 'ok' }])
+})
+
+test('what is removed, read again and derived again is announced with its rows', async () => {
+  const { check, checkColumns, sync } = await createPrivateFixture('sqlite')
+  const announced = async (columns: typeof rules.all | [], over: Partial<ProjectConfig> = {}) =>
+    (await check(columns, over)).filter(({ name }) => ['facts', 'time zone'].includes(name))
+  await sync(rules.none)
+  expect(await announced([])).toEqual([])
+  expect(await checkColumns([])).toEqual([])
+
+  const streams = streamNames.filter((name) => name !== 'messages')
+  expect(await checkColumns(rules.all, { streams })).toMatchObject([
+    {
+      state: 'warning',
+      detail: expect.stringMatching(
+        /stored: messages\.content, messages\.senderdisplayname in \d+ rows, no longer mirrored; .*visitors\.name in 6 rows; visitor_activity/,
+      ),
+    },
+  ])
+  await sync(rules.all)
+  expect(await checkColumns(rules.all)).toEqual([])
+  const otherKey = { hashKey: secret('another key of the installation') }
+  expect(await checkColumns(rules.all, otherKey)).toMatchObject([
+    {
+      detail: expect.stringMatching(/with another hash.*reads all of it again.*6 rows of visitors/),
+    },
+  ])
+  expect(await announced([], { timeZone: 'Asia/Tokyo' })).toMatchObject([
+    { name: 'time zone', state: 'error', detail: expect.stringContaining('Asia/Tokyo') },
+    { name: 'facts', state: 'warning', detail: expect.stringContaining('12 conversations') },
+  ])
+})
