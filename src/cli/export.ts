@@ -201,6 +201,11 @@ async function readQuery(context: CommandContext, path: string, objects: readonl
     }
   } catch (error) {
     const text = systemErrorText(error)
+    if (text !== undefined && /^\s*(select|with|values|table|explain)\b/i.test(path))
+      throw refuse(
+        '--query takes a file, and this is a statement',
+        'write it into a file and name that, or pipe it: echo "select …" | deskmirror export --query -',
+      )
     throw text === undefined ? error : refuse(`${path}: ${text.why}`, text.next)
   }
   const name = path === '-' ? 'query' : basename(path).replace(/\.sql$/i, '')

@@ -5,7 +5,7 @@ import type { Report } from '../analytics/analytics.ts'
 import { parseDate } from '../analytics/core/report-period.ts'
 import { reportPage } from '../analytics/report/report-page.ts'
 import type { ReportConfig } from '../app/report.ts'
-import { renderHtml, renderMarkdown } from '../document/page.ts'
+import { renderHtml, renderMarkdown, renderPlainText } from '../document/page.ts'
 import type { KeptFiles } from '../export/export.ts'
 import { keptFiles } from '../export/kept-files.ts'
 import { rejectOutput } from '../export/output-file.ts'
@@ -30,7 +30,8 @@ import {
 } from './options.ts'
 
 const formats = ['markdown', 'html', 'json'] as const
-type Format = (typeof formats)[number]
+/** `text`: on a terminal, if nothing else is asked for. */
+type Format = (typeof formats)[number] | 'text'
 
 type Options = CommonOptions & {
   readonly from?: LocalDate
@@ -48,7 +49,7 @@ shows the last week, Monday to Sunday, that is over; with one of them, seven day
 zone. Several projects: one part for each.
 
 Examples:
-  $ deskmirror report                                          the last week, as Markdown
+  $ deskmirror report                                          the last week; Markdown unless it is shown on a terminal
   $ deskmirror report --html > week.html                       a page with charts
   $ deskmirror report --output week.html                       the same, by the extension of the file
   $ deskmirror report demo.db                                  of an SQLite file, without any configuration
@@ -82,7 +83,7 @@ export const command = defineCommand<Options, string | undefined>({
   printsJson: ({ json, format, output }) =>
     json === true || (format === 'json' && output === undefined),
   run: async (context, options, warehouse) => {
-    const format = chooseFormat(options)
+    const format = chooseFormat(options, context.openStdout().isTerminal)
     const { readReport, withMirroredProjects, writeReportFile } = await context.load(
       () => import('../app/report.ts'),
     )
@@ -116,8 +117,10 @@ function keptBy(context: CommandContext, { databaseUrl }: ReportConfig): KeptFil
   return [...keptFiles({ databaseUrl, files: [] }), ...keptFiles(configured)]
 }
 
+const renderers = { html: renderHtml, markdown: renderMarkdown, text: renderPlainText }
+
 function renderPage(
-  format: 'html' | 'markdown',
+  format: keyof typeof renderers,
   results: readonly ProjectResult<Report, { readonly project: { readonly name: string } }>[],
 ): string {
   const parts = results.map((result) =>
@@ -125,7 +128,7 @@ function renderPage(
       ? result.report
       : { project: result.call.project.name, what: result.error.what, why: result.error.why },
   )
-  return format === 'html' ? renderHtml(reportPage(parts)) : renderMarkdown(reportPage(parts))
+  return renderers[format](reportPage(parts))
 }
 
 const formatsByExtension: Readonly<Record<string, Format>> = {
@@ -136,7 +139,7 @@ const formatsByExtension: Readonly<Record<string, Format>> = {
   '.json': 'json',
 }
 
-function chooseFormat({ format, output, ...flags }: Options): Format {
+function chooseFormat({ format, output, ...flags }: Options, isTerminal: boolean): Format {
   const asked = new Map<Format, string>(
     format === undefined ? [] : [[format, `--format ${format}`]],
   )
@@ -148,7 +151,7 @@ function chooseFormat({ format, output, ...flags }: Options): Format {
       'leave all but one of them out',
     )
   if (chosen !== undefined) return chosen
-  if (output === undefined) return 'markdown'
+  if (output === undefined) return isTerminal ? 'text' : 'markdown'
   const known = formatsByExtension[extname(output).toLowerCase()]
   if (known !== undefined) return known
   throw unclearFormat(

@@ -152,43 +152,60 @@ export function renderChart(chart: Chart, id: string): Html {
   })
 }
 
+/** How a page is written in lines. */
+type LineStyle = {
+  readonly toText: (text: string) => string
+  readonly lineBreak: string
+  readonly strong: string
+}
+
+const plainStyle: LineStyle = { toText: toPrintable, lineBreak: '\n', strong: '' }
+const markdownStyle: LineStyle = { toText: escapeMarkdown, lineBreak: '\\\n', strong: '**' }
+
 /** Charts appear as their tables. */
-export function renderMarkdown({ title, parts }: Page): string {
-  const body = parts.flatMap((part) => markdownPart(part, parts.length > 1))
+export const renderMarkdown = (page: Page): string => renderLines(page, markdownStyle)
+
+/** The same to read on a terminal: nothing is escaped. */
+export const renderPlainText = (page: Page): string => renderLines(page, plainStyle)
+
+function renderLines({ title, parts }: Page, style: LineStyle): string {
+  const body = parts.flatMap((part) => partLines(part, parts.length > 1, style))
   // A single part says what the page is about.
-  const heading = parts.length > 1 ? [`# ${escapeMarkdown(title)}`] : []
+  const heading = parts.length > 1 ? [`# ${style.toText(title)}`] : []
   return `${[...heading, ...body].join('\n\n')}\n`
 }
 
-function markdownPart({ title, notes, sections }: PagePart, isOneOfSeveral: boolean): string[] {
+function partLines(
+  { title, notes, sections }: PagePart,
+  isOneOfSeveral: boolean,
+  style: LineStyle,
+): string[] {
+  const { toText, lineBreak } = style
   const level = isOneOfSeveral ? '##' : '#'
   return [
-    `${level} ${escapeMarkdown(title)}`,
-    ...(notes.length === 0 ? [] : [notes.map(escapeMarkdown).join('\\\n')]),
+    `${level} ${toText(title)}`,
+    ...(notes.length === 0 ? [] : [notes.map(toText).join(lineBreak)]),
     ...sections.flatMap((one) => [
-      `${level}# ${escapeMarkdown(one.title)}`,
-      ...one.blocks.map(markdownBlock),
+      `${level}# ${toText(one.title)}`,
+      ...one.blocks.map((block) => blockLines(block, style)),
     ]),
   ]
 }
 
-function markdownBlock(block: Block): string {
+function blockLines(block: Block, style: LineStyle): string {
   switch (block.kind) {
     case 'text':
-      return escapeMarkdown(block.text)
+      return style.toText(block.text)
     case 'list':
-      return block.items.map((item) => `- ${escapeMarkdown(item)}`).join('\n')
+      return block.items.map((item) => `- ${style.toText(item)}`).join('\n')
     case 'table':
     case 'chart':
-      return markdownTable(block.table)
+      return tableLines(block.table, style)
   }
 }
 
-function markdownTable({ caption, columns, rows }: Table): string {
-  const cells = [
-    columns.map(({ title }) => escapeMarkdown(title)),
-    ...rows.map((row) => row.map(escapeMarkdown)),
-  ]
+function tableLines({ caption, columns, rows }: Table, { toText, strong }: LineStyle): string {
+  const cells = [columns.map(({ title }) => toText(title)), ...rows.map((row) => row.map(toText))]
   const widths = columns.map((_, index) =>
     Math.max(4, ...cells.map((row) => row[index]?.length ?? 0)),
   )
@@ -199,7 +216,7 @@ function markdownTable({ caption, columns, rows }: Table): string {
   )
   const [header = [], ...body] = cells
   return [
-    `**${escapeMarkdown(caption)}**`,
+    `${strong}${toText(caption)}${strong}`,
     '',
     toLine(header),
     `| ${rule.join(' | ')} |`,

@@ -33,6 +33,16 @@ test('without a format it prints Markdown, one part for each project', async () 
   expect(out).toMatch(/[^\n]\n$/)
 })
 
+test('on a terminal nothing is escaped, unless Markdown is asked for', async () => {
+  const odd: UseCases['readReport'] = async (_, { name }) =>
+    buildReport(`${name} <a@b> & agt_1`, reportData(), now)
+  const print = (...args: string[]) =>
+    runCommand(reportCommand, args, { readReport: odd }, { now, isTerminal: true })
+  expect((await print('--project', 'shop')).out).toMatch(/^# shop <a@b> & agt_1: 2026-11-09/)
+  expect((await print()).out).not.toMatch(/&commat;|\\_|\\\n|\*\*/)
+  expect((await print('--markdown')).out).toContain('shop &lt;a&commat;b&gt; &amp; agt\\_1')
+})
+
 test('--project leaves one part', async () => {
   const { out } = await run(['--project', 'school'])
   expect(out).toMatch(/^# school: 2026-11-09/)
