@@ -129,3 +129,12 @@ const columnsByWord = new Map(
 export function columnOfWord(key: string): string | undefined {
   return columnsByWord.get(key)
 }
+
+/**
+ * What a mistyped header may stand for: long words of a column, and those that a person would have
+ * to confirm.
+ */
+export const guessedWords: ReadonlyMap<string, string> = new Map([
+  ...[...columnsByWord].filter(([word]) => word.length > 4),
+  ...['message', 'nachricht'].map((word) => [word, 'content'] as const),
+])

@@ -5,7 +5,7 @@
 
 import { restoreWithin } from '../export/writers/csv-writer.ts'
 import { isOperation, operationTypes, requestFields } from '../outbox/core/operations.ts'
-import { type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
+import { isTargetId, type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
 import type { ColumnMap } from '../outbox/outbox.ts'
 import { cleanKey } from '../values/invisible.ts'
 import { nearestNames } from '../values/nearest-names.ts'
@@ -13,6 +13,7 @@ import { fromCsvCell, parseFlag } from './csv-cells.ts'
 import {
   columnLetter,
   columnOfWord,
+  guessedWords,
   isOwnHeader,
   isRequestColumn,
   knownColumn,
@@ -22,7 +23,7 @@ import {
   toColumnKey,
   visitorColumns,
 } from './csv-header-words.ts'
-import { type CellValues, isSheetColumn, isSheetOfReplies } from './reply-sheet.ts'
+import { type CellValues, isSheetColumn, isSheetOfReplies, sheetColumns } from './reply-sheet.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 
 export type RowFields = {
@@ -132,6 +133,8 @@ export type HeaderOptions = {
   /** Columns without meaning for the import: those named here, or all that it does not know. */
   readonly ignoreColumns?: readonly string[] | 'all'
   readonly columns?: ColumnMap
+  /** Headers that a person named in either: the file must have them. */
+  readonly namedHeaders?: readonly string[]
 }
 
 export type CsvHeader = {
@@ -177,7 +180,11 @@ export function parseHeader(
   if (cells.length > maxColumns)
     return { ok: false, mistakes: [toMistake(null, 'has more than 1000 columns')] }
   const { meant, isSheet } = readColumns(cells, map)
-  if (meant.every((column) => column === undefined))
+  const isUnknown = meant.every((column) => column === undefined)
+  const isMistyped =
+    !cells.some((cell) => isTargetId(cell.trim())) &&
+    cells.some((cell) => nearColumns(cell, meant).length > 0)
+  if (isUnknown && !isMistyped)
     return { ok: false, mistakes: [toMistake(null, noHeader, cells.join(', '))] }
   const isRead = isSheet ? isSheetColumn : isRequestColumn
   const fields: CsvHeader['fields'][number][] = []
@@ -195,7 +202,7 @@ export function parseHeader(
     else if (isListed || isOwn || known === 'ignored' || ignore === 'all') fields.push(null)
     else fields.push(undefined)
     if (fields[index] === null && key !== '' && !isOwn) ignored.push(toColumnTitle(cell))
-    if (fields[index] === undefined && key !== '') mistakes.push(unknownColumn(cell, index))
+    if (fields[index] === undefined && key !== '') mistakes.push(unknownColumn(cell, index, meant))
   }
   mistakes.push(...repeatedColumns(fields))
   if (!isSheet && !fields.includes('operation')) mistakes.push(missingOperation)
@@ -214,11 +221,25 @@ const noHeader =
 
 const missingOperation = toMistake(
   'operation',
-  'column is missing; the first row must name the columns',
+  'column is missing; replies need none if the columns conversation_id and content are there',
 )
 
-function unknownColumn(cell: string, index: number): RequestMistake {
-  const near = nearestNames(toColumnTitle(cell).replaceAll(' ', '_'), requestColumns)
+const sheetNames = ['operation', ...Object.keys(sheetColumns)]
+
+/** What a header may be mistyped for: in a sheet of replies, also another word of a column. */
+function nearColumns(cell: string, meant: readonly (string | undefined)[]): readonly string[] {
+  const title = toColumnTitle(cell).replaceAll(' ', '_')
+  if (meant.includes('operation')) return nearestNames(title, requestColumns)
+  const near = nearestNames(title, [...sheetNames, ...guessedWords.keys()])
+  return [...new Set(near.map((name) => guessedWords.get(name) ?? name))]
+}
+
+function unknownColumn(
+  cell: string,
+  index: number,
+  meant: readonly (string | undefined)[],
+): RequestMistake {
+  const near = nearColumns(cell, meant)
   const hint = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`
   return toMistake(
     toColumnTitle(cell),

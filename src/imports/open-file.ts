@@ -2,11 +2,12 @@
 import { toMistake } from '../outbox/core/writeback-request.ts'
 import type { Outbox, ReviewSource } from '../outbox/outbox.ts'
 import type { ColumnRules } from '../values/column-rules.ts'
+import { nearestNames } from '../values/nearest-names.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
 import { toColumnKey, visitorColumns } from './csv-header-words.ts'
 import { readRecords, readTextLines } from './csv-records.ts'
 import { readColumns } from './csv-values.ts'
-import { detectFileForm, type FileForm, type FormOptions } from './file-form.ts'
+import { detectFileForm, type FileForm, type FormOptions, fileError } from './file-form.ts'
 import { openImportBuffer } from './import-buffer.ts'
 import { type ImportLine, type LineOptions, parseLines } from './parse-lines.ts'
 import type { SoughtVisitor, VisitorMatch } from './reply-sheet.ts'
@@ -62,6 +63,7 @@ export async function prepareFile(
   columnRules: ColumnRules,
 ): Promise<ImportFile> {
   const head = await readHead(given)
+  requireHeaders(given, head?.columns ?? [])
   if (head === null) return given
   const unknown = head.columns.filter(({ meaning }) => meaning === null).map(({ key }) => key)
   const earlier = unknown.length === 0 ? [] : await outbox.listColumnMaps()
@@ -88,6 +90,26 @@ export async function prepareFile(
     found.get(JSON.stringify(visitor)) ?? note(visitor)
   return { ...file, parse: { ...file.parse, findConversation } }
 }
+
+/** A mistyped name would leave a column unread, or read it although it is to be left out. */
+function requireHeaders(
+  { parse: { namedHeaders = [] } }: ImportFile,
+  columns: readonly { readonly title: string; readonly key: string }[],
+): void {
+  const missing = namedHeaders.find((name) => columns.every(({ key }) => key !== toColumnKey(name)))
+  if (missing === undefined) return
+  const titles = columns.map(({ title }) => title)
+  const near = nearestNames(missing, titles)
+  const next =
+    titles.length === 0
+      ? 'leave out --map and --ignore-columns: its first row names no columns'
+      : near.length > 0
+        ? `did you mean ${near.join(' or ')}?`
+        : `its columns are ${titles.slice(0, titlesShown).join(', ')}`
+  throw fileError(`it has no column ${missing}`, next)
+}
+
+const titlesShown = 30
 
 const exampleRows = 20
 

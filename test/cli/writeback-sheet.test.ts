@@ -156,6 +156,13 @@ describe.concurrent('the sheet of who waits', () => {
     expect((await importSheet(d, 'a.csv', '--sender-name', 'Ann')).err).toContain(
       'Was wir sagen: unknown column',
     )
+    for (const option of [
+      ['--map', 'Was wir sahen=content'],
+      ['--ignore-columns', 'Was wir sahen'],
+    ])
+      expect((await importSheet(d, 'a.csv', ...option)).err).toContain(
+        'it has no column Was wir sahen\n  → did you mean Was wir sagen?',
+      )
     const named = await importSheet(
       d,
       'a.csv',

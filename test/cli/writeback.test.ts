@@ -93,6 +93,7 @@ describe('writeback add', () => {
       '  --content: is empty',
       '  --sender-name: is missing',
     ])
+    expect(err).toContain('→ give --sender-name NAME, or set reply_as in the configuration')
   })
 
   test('rejects an expiry that has passed and says what to do', async () => {
@@ -203,14 +204,23 @@ describe('decisions', () => {
   })
 
   test('cancel --all reports what is in flight, with exit code 3', async () => {
-    const staying = (status: 'sending' | 'succeeded') => [
-      { id: null, status, count: 2, why: 'a reason' },
-    ]
-    expect(await decided(['cancel', '--all'], { stayed: staying('sending') })).toMatchObject({
+    const stayed = [{ id: null, status: 'sending', count: 2, why: 'a reason' }] as const
+    expect(await decided(['cancel', '--all'], { stayed })).toMatchObject({
       exit: 3,
       out: '1 cancelled\n2 are in flight: a reason\n',
     })
-    expect((await decided(['cancel', '--all'], { stayed: staying('succeeded') })).exit).toBe(0)
+  })
+
+  test('what was settled before is counted in one line: no such decision is about it', async () => {
+    const stayed = (['succeeded', 'failed'] as const).map((status, n) => {
+      return { id: null, status, count: n + 7, why: 'a reason' }
+    })
+    expect(await decided(['approve', '--all'], { stayed })).toMatchObject({
+      exit: 0,
+      out: expect.stringMatching(
+        /^1 queued\nthe others stay as they are: 7 succeeded, 8 failed\nnext: /,
+      ),
+    })
   })
 
   test('a lost write-back is not resent automatically', async () => {

@@ -19,6 +19,9 @@ async function parse(file: string, options: ImportFile['parse'] = {}) {
 const parseRow = async (...[header, row]: readonly [header: string, row: string]) =>
   (await parse(`${header}\n${row}`))[0]
 
+const noOperation =
+  'operation: column is missing; replies need none if the columns conversation_id and content are there'
+
 describe('the first row', () => {
   test.for([
     'Operation,Conversation ID,Content,Sender Name',
@@ -46,16 +49,28 @@ describe('the first row', () => {
     ],
     ['operation,visitor_id,content,Agent', [['Agent: unknown column', 'column D']]],
     ['Operation,visitor_id,content,Content', [['content: appears twice', 'columns C and D']]],
+    ['visitor_id,content', [[noOperation, null]]],
     [
-      'visitor_id,content',
-      [['operation: column is missing; the first row must name the columns', null]],
+      'conversation-id,mesage',
+      [
+        ['mesage: unknown column; did you mean content?', 'column B'],
+        [noOperation, null],
+      ],
+    ],
+    [
+      'conversaton-id,Antwrot',
+      [
+        ['conversaton-id: unknown column; did you mean conversation_id?', 'column A'],
+        ['Antwrot: unknown column; did you mean content?', 'column B'],
+        [noOperation, null],
+      ],
     ],
     [
       'id 1,Sent to,content',
       [
         ['id 1: unknown column', 'column A'],
         ['Sent to: unknown column', 'column B'],
-        ['operation: column is missing; the first row must name the columns', null],
+        [noOperation, null],
       ],
     ],
   ])('is refused with all of its mistakes: %s', async ([header, mistakes]) => {

@@ -178,7 +178,13 @@ function validateRequest(
   const result = parseRequest(line)
   const mistakes = result.ok ? expiryMistakes(result.request, now) : result.mistakes
   if (result.ok && mistakes.length === 0) return result.request
-  throw notQueuedError(mistakes.map(describeOption).join('\n'), exampleHint(operation))
+  const isUnsigned = mistakes.some(
+    ({ field, why }) => field === 'sender_name' && why === 'is missing',
+  )
+  const next = isUnsigned
+    ? 'give --sender-name NAME, or set reply_as in the configuration for all replies'
+    : exampleHint(operation)
+  throw notQueuedError(mistakes.map(describeOption).join('\n'), next)
 }
 
 const describeOption = ({ field, why }: Pick<RequestMistake, 'field' | 'why'>) =>

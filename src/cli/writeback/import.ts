@@ -265,27 +265,38 @@ function toImportSource(
   file: string,
   { format, encoding, ignoreColumns: names, map, senderName }: ImportCommandOptions,
 ): ImportSource {
-  const ignoreColumns = names === true ? 'all' : (names?.split(',') ?? [])
+  const ignored = typeof names === 'string' ? names.split(',') : []
   const chosen = {
+    namedHeaders: [...ignored, ...Object.keys(map ?? {})],
     ...(encoding === undefined ? {} : { encoding }),
-    ...(map === undefined ? {} : { columns: map }),
+    ...(map === undefined ? {} : { columns: toColumnMap(map) }),
     ...(senderName === undefined ? {} : { senderName }),
   }
-  const parse = { format, ignoreColumns, ...chosen } as const
+  const parse = {
+    format,
+    ignoreColumns: names === true ? ('all' as const) : ignored,
+    ...chosen,
+  }
   return isStream(file)
     ? { source: context.openStdin(), name: null, parse }
     : { source: file, name: file, parse }
 }
 
+/** By the headers as they were typed. */
 function parseMap(text: string, earlier: ColumnMap = {}): ColumnMap | undefined {
   const at = text.lastIndexOf('=')
-  const header = toColumnKey(text.slice(0, at))
+  const header = text.slice(0, at).trim()
   const column = text
     .slice(at + 1)
     .trim()
     .toLowerCase()
-  return at > 0 && header !== '' && isMeaning(column) ? { ...earlier, [header]: column } : undefined
+  return at > 0 && toColumnKey(header) !== '' && isMeaning(column)
+    ? { ...earlier, [header]: column }
+    : undefined
 }
+
+const toColumnMap = (map: ColumnMap): ColumnMap =>
+  Object.fromEntries(Object.entries(map).map(([header, column]) => [toColumnKey(header), column]))
 
 /** The name that TextDecoder knows. */
 function encodingNamed(name: string): string | undefined {

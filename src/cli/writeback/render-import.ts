@@ -143,6 +143,9 @@ function renderMistakes(
   const hints = linesOf(
     'correct the file and import it again',
     [...overridden].map((override) => overrides[override]),
+    kinds.some(({ field, why }) => field === 'sender_name' && why === 'is missing') &&
+      '--sender-name NAME signs the replies that name none, and reply_as in the configuration ' +
+        'signs those of every import',
     mistakesFile !== null && `${mistakesFile} has these rows, each with its mistakes`,
     mistakesFile === null &&
       rows > 0 &&
