@@ -150,10 +150,9 @@ export async function runOverMirror<T>(
   run: (call: ProjectCall) => Promise<T>,
   render: Render<T>,
 ): Promise<CommandResult> {
-  return joinResults(
-    await forEachProject(selectCalls(context.loadConfig('mirror'), project), null, run),
-    render,
-  )
+  const config = context.loadConfig('mirror')
+  for (const warning of config.warnings) context.writeErr(`deskmirror: ${warning}\n`)
+  return joinResults(await forEachProject(selectCalls(config, project), null, run), render)
 }
 
 export type ProjectResult<T, Call = ProjectCall> =

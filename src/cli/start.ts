@@ -28,7 +28,7 @@ export const command = defineCommand({
   options: [],
   help,
   run: async (context) => {
-    const config = context.loadConfig('service')
+    const config = context.loadConfig('worker')
     const display = context.openDisplay(false)
     // The log is the display of a worker.
     const log = await context.openLog({ ...config, logLevelChosen: true, warnings: [] }, display)
@@ -61,7 +61,7 @@ export const command = defineCommand({
 /** An invalid configuration changes nothing. */
 function reload(context: CommandContext, worker: RunningWorker, log: Logger): void {
   try {
-    const config = context.loadConfig('service')
+    const config = context.loadConfig('worker')
     logWarnings(config, log)
     const needRestart = worker.reload(config)
     log.info({ event: 'config.reloaded', projects: config.projects.length })

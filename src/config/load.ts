@@ -40,7 +40,11 @@ export function loadConfig(
     return secretFromVariable(variables, reference.env, many)
   }
   const config = readConfig({ variables, yaml, readSecret, needs })
-  const warnings = [...unknownVariables(variables, referenced), ...unusedProxy(config, variables)]
+  const warnings = [
+    ...config.warnings,
+    ...unknownVariables(variables, referenced),
+    ...unusedProxy(config, variables),
+  ]
   return { ...config, files, warnings }
 }
 

@@ -27,7 +27,7 @@ import {
 const projectName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 
 /** Throws ConfigurationError. */
-export function readConfig(sources: ConfigSources): Omit<Config, 'warnings' | 'files'> {
+export function readConfig(sources: ConfigSources): Omit<Config, 'files'> {
   const fileSettings = asRecord(sources.yaml?.values ?? {})
   if (fileSettings === null)
     throw new ConfigurationError([
@@ -39,7 +39,8 @@ export function readConfig(sources: ConfigSources): Omit<Config, 'warnings' | 'f
   const [defaults, globalLines] = partitionSettings(lines, isDefault)
   const [ofProgram, ofProjects]: [ConfigProblem[], ConfigProblem[]] = [[], []]
   const globals = readGlobalConfig(sources, globalLines, ofProgram)
-  const own = readProjects({ sources, defaults, problems: ofProjects }, fileSettings)
+  const doubts = new Set<string>()
+  const own = readProjects({ sources, defaults, problems: ofProjects, doubts }, fileSettings)
   const projects = own.map((project) => ({ ...project, readOnly: globals?.readOnly ?? false }))
   for (const { name } of lakesInOneFolder({ lake: globals?.lake ?? null, projects }))
     ofProjects.push({
@@ -50,7 +51,7 @@ export function readConfig(sources: ConfigSources): Omit<Config, 'warnings' | 'f
   const problems = [...ofProgram, ...(sources.needs === 'database' ? [] : ofProjects)]
   const distinct = new Map(problems.map((problem) => [`${problem.where} ${problem.why}`, problem]))
   if (globals === null || distinct.size > 0) throw new ConfigurationError([...distinct.values()])
-  return { ...globals, projects }
+  return { ...globals, projects, warnings: [...doubts] }
 }
 
 /** `defaults`: lines at the top of the file, which projects inherit. */
@@ -58,6 +59,8 @@ type Reading = {
   readonly sources: ConfigSources
   readonly defaults: RawSettings
   readonly problems: ConfigProblem[]
+  /** What stops nothing that this command does. */
+  readonly doubts: Set<string>
 }
 
 function readProjects(reading: Reading, fileSettings: RawSettings): readonly ProjectSettings[] {
@@ -147,7 +150,7 @@ function readVariableProject(reading: Reading): ProjectSettings | null {
 
 /** A project's own line wins over a variable, a variable over a line at the top of the file. */
 function readProject(
-  { sources, defaults, problems }: Reading,
+  { sources, defaults, problems, doubts }: Reading,
   name: string,
   lines: RawSettings,
   ownLocation: LocateSetting,
@@ -155,7 +158,7 @@ function readProject(
   const defaultLines = flattenMaps(defaults)
   const ownLines = flattenMaps(lines)
   const fromVariables = readVariables(sources.variables, allProjectSettings, 'value')
-  const needsSecrets = sources.needs === 'service'
+  const needsSecrets = sources.needs === 'service' || sources.needs === 'worker'
   const keyReference = needsSecrets ? {} : { api_key: { env: variableName('api_key') } }
   // A project adds its own lines, so it cannot forget what is private in all of them.
   const merged = ['columns', 'replies']
@@ -186,9 +189,13 @@ function readProject(
     if (ofProxy !== null) problems.push({ where: variable ?? locate('proxy'), why: ofProxy })
     const ofKey = hashKeyProblem(project)
     if (ofKey !== undefined) problems.push({ where: locate('hash_key'), why: ofKey })
-    // No other command posts: `writeback stop`, `cancel` and `erase` must not wait for it.
-    const ofNotify = notifyProblem(project.notify)
-    if (ofNotify !== undefined) problems.push({ where: locate('notify'), why: ofNotify })
+  }
+  const ofNotify = notifyProblem(project.notify)
+  if (ofNotify !== undefined) {
+    const problem = { where: locate('notify'), why: ofNotify }
+    // Only the worker posts: `status`, `sync` and `writeback stop` must not wait for it.
+    if (sources.needs === 'worker') problems.push(problem)
+    else doubts.add(`${problem.where} ${problem.why}: nothing is posted`)
   }
   return { ...project, proxy }
 }

@@ -98,10 +98,11 @@ export function readVariables(
 }
 
 /**
- * What the command needs: the service (everything must be set), the mirror (a project, but no key),
+ * What the command needs: all of it (the worker), the service (the same, but it posts nothing to
+ * the address of `notify`), the mirror (a project, but no key),
  * or only the database (incomplete projects are left out).
  */
-export type ConfigNeeds = 'service' | 'mirror' | 'database'
+export type ConfigNeeds = 'worker' | 'service' | 'mirror' | 'database'
 
 export type ConfigSources = {
   readonly variables: Variables
