@@ -207,35 +207,33 @@ function whyRefused(
 ): string {
   if (decision === 'approval_undone')
     return undoUntil === null
-      ? 'it has no approval that can be undone; `writeback stop --batch` puts what has not ' +
-          'left back to draft'
-      : `the grace of its approval ended at ${undoUntil}; \`writeback stop --batch\` puts ` +
+      ? 'no approval that can be undone; `writeback stop --batch` puts what has not left back ' +
+          'to draft'
+      : `the grace of the approval ended at ${undoUntil}; \`writeback stop --batch\` puts ` +
           'what has not left back to draft'
   if (status === 'sending')
     return (
-      'a process waits for its response; if that process has ended, the next push or the ' +
+      'a process waits for the response; if that process has ended, the next push or the ' +
       'worker finds the outcome'
     )
   if (stoppedBy !== null)
-    return `its batch was stopped by ${stoppedBy}: \`writeback resume --batch ${batchId ?? ''}\``
-  if (approveOwn === false)
-    return 'you queued it, so someone else has to approve it (approve_own: off)'
-  return 'its batch is stopped: resume it first with `writeback resume`'
+    return `the batch was stopped by ${stoppedBy}: \`writeback resume --batch ${batchId ?? ''}\``
+  if (approveOwn === false) return 'someone else has to approve what you queued (approve_own: off)'
+  return 'the batch is stopped: resume it first with `writeback resume`'
 }
 
 /** Why the decision does not apply in this status, and what to do instead. */
 function whyStayed(status: WritebackStatus, decision: OutboxDecision): string {
   if (status === 'sending' && decision === 'cancelled')
-    return 'if it did not arrive it becomes cancelled, and it is not sent again'
-  if (status === 'sending')
-    return 'it may have been sent already; its outcome is found automatically'
-  if (status === 'uncertain') return 'resolve it first with `writeback resolve`'
-  if (decision === 'arrived' || decision === 'lost') return 'its outcome is known'
-  if (status === 'succeeded') return 'it has arrived and cannot be undone'
-  if (status === 'draft') return 'it waits for approval with `writeback approve`'
-  if (status === 'queued') return 'it is queued already'
-  if (decision === 'cancelled') return 'it will not be sent'
-  return '`writeback retry` sends it again'
+    return 'what did not arrive becomes cancelled, and is not sent again'
+  if (status === 'sending') return 'perhaps sent already; the outcome is found automatically'
+  if (status === 'uncertain') return 'resolve first with `writeback resolve`'
+  if (decision === 'arrived' || decision === 'lost') return 'the outcome is known'
+  if (status === 'succeeded') return 'what has arrived cannot be undone'
+  if (status === 'draft') return 'approve first with `writeback approve`'
+  if (status === 'queued') return 'queued already'
+  if (decision === 'cancelled') return 'nothing more is sent'
+  return 'to send again: `writeback retry`'
 }
 
 /** Names further back are not suggested. */

@@ -44,7 +44,7 @@ describe('the remaining time', () => {
     const closed = { ...budget, closedForMs: 90_000 }
     expect(forecast(570, closed)).toBe(150_000)
     expect(renderSyncProgress([running], closed, 0)).toContain(
-      'nothing is sent for 1 min 30 s: the record of recent requests was lost',
+      'the next request leaves in 1 min 30 s: how many left before is not known, and the rate must not be exceeded',
     )
   })
   test('a stream of unknown length makes it a lower bound', () => {

@@ -80,7 +80,7 @@ for (const database of databases) {
             {
               id: 'a',
               status: 'sending',
-              why: expect.stringContaining('a process waits for its response'),
+              why: expect.stringContaining('a process waits for the response'),
             },
           ],
         })

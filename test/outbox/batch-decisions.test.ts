@@ -252,7 +252,7 @@ for (const database of databases) {
           { ...notOwn, by: 'ann' },
         )
         expect(own).toMatchObject({ moved: 0, stayed: [{ status: 'draft', count: 2 }] })
-        expect(own.stayed[0]?.why).toMatch(/someone else has to approve it/)
+        expect(own.stayed[0]?.why).toMatch(/someone else has to approve what you queued/)
         await admin.decide('cancelled', { batch: 'flags' }, { by: 'ann' })
         expect(
           await admin.decide('retried', { batch: 'flags' }, { ...notOwn, by: 'ann' }),
@@ -431,7 +431,7 @@ for (const database of databases) {
         const approval = await decideRows(admin, 'approved', { batch: 'flags' }, { by: 'bea' })
         expect(approval).toMatchObject({ moved: 0, stayed: [{ status: 'draft', count: 3 }] })
         expect(approval.stayed[0]?.why).toMatch(
-          /its batch was stopped by bea: `writeback resume --batch flags`/,
+          /the batch was stopped by bea: `writeback resume --batch flags`/,
         )
         await admin.decide('cancelled', { ids: [first!] }, { by: 'bea' })
         expect(await admin.decide('retried', { ids: [first!] }, { by: 'bea' })).toMatchObject({

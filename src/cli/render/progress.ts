@@ -72,8 +72,8 @@ export function formatBudget(budget: BudgetView): string {
     return `the service asked for a pause: ${formatDuration(budget.pausedForMs)}`
   if (budget.closedForMs !== null)
     return (
-      `nothing is sent for ${formatDuration(budget.closedForMs)}: the ` +
-      'record of recent requests was lost'
+      `the next request leaves in ${formatDuration(budget.closedForMs)}: how many left before ` +
+      'is not known, and the rate must not be exceeded'
     )
   return `budget ${formatCount(budget.inUse)} of ${formatCount(budget.slots)}`
 }

@@ -223,6 +223,12 @@ function renderDecision(
   hint: CommandHint,
 ): string[] {
   const { moved, ids, stayed, following, undoUntil, notices = [] } = report
+  const { from, unexpectedlyLeft, made } = decisionOf(decision)
+  const isSurprising = ({ id, status }: (typeof stayed)[number]) =>
+    id !== null || status === unexpectedlyLeft || from.includes(status)
+  const others = Object.fromEntries(
+    stayed.filter((rows) => !isSurprising(rows)).map(({ status, count }) => [status, count]),
+  )
   const undo =
     `nothing leaves before ${undoUntil}; until then ` +
     `${hint('writeback undo')} takes the approval back`
@@ -232,8 +238,9 @@ function renderDecision(
     `after the grace: ${hint('writeback stop --batch NAME')} puts back to draft what has not left`,
   ]
   return linesOf(
-    `${formatCount(moved)} ${decisionOf(decision).made}`,
-    stayed.map((rows) => renderStayed(rows, decision)),
+    `${formatCount(moved)} ${made}`,
+    stayed.filter(isSurprising).map((rows) => renderStayed(rows, decision)),
+    Object.keys(others).length > 0 && `the others stay as they are: ${formatCounts(others)}`,
     following &&
       'none of them will be sent; the worker or the next push updates the remaining rows',
     notices,
@@ -289,7 +296,7 @@ function renderMismatch(
   const digest = now.count === 0 ? '' : `, digest ${now.digest.slice(0, 16)}`
   return linesOf(
     'nothing was approved: what you were shown has changed since',
-    `now: ${pluralize(now.count, 'draft')} (${formatCounts(counts)})${digest}`,
+    `now: ${formatCounts(counts) || 'nothing'}${digest}`,
     cells.length > 0 && ['the latest steps:', ...alignColumns(cells, '  ')],
     `next: ${hint(`writeback batches show ${batch}`)} shows it again, with the digest to approve`,
   )

@@ -305,7 +305,10 @@ describe('a decision needs', () => {
       { decision: 'approve', batch: 'own', digest },
       strict,
     )
-    expect([status, text.includes('someone else has to approve it')]).toEqual([200, true])
+    expect([status, text.includes('someone else has to approve what you queued')]).toEqual([
+      200,
+      true,
+    ])
   })
 
   test('a console that may write: with DESKMIRROR_READ_ONLY there are no buttons and no forms', async () => {
