@@ -55,7 +55,7 @@ async function storedColumnItems(
 ) {
   const fields = await mirror.readFields()
   const planned = await mirror.readColumnChanges(toColumnRules(project))
-  const changes = planned.map(({ stream, lax, cleaned }) => {
+  const changes = planned.map(({ stream, lax, cleaned, losesHashes }) => {
     const count = counts.find((counted) => counted.stream === stream)
     const isMirrored = project.streams.includes(stream)
     const toNames = (paths: readonly string[]) => paths.map((path) => `${stream}.${path}`)
@@ -69,6 +69,7 @@ async function storedColumnItems(
       rows: (count?.rows ?? 0) + (count?.deleted ?? 0),
       stream,
       isMirrored,
+      losesHashes,
       lax: isMirrored ? toNames(lax) : [],
       cleaned: toNames(cleaned.filter(hasField)),
     }
@@ -81,7 +82,10 @@ async function storedColumnItems(
     detail:
       `stored without ${lax.flatMap((change) => change.lax).join(', ')}, or with another hash, ` +
       'as earlier settings or those of another worker say: the next sync reads all of it again ' +
-      `(${lax.map(({ rows, stream }) => `${pluralize(rows, 'row')} of ${stream}`).join(', ')})`,
+      `(${lax.map(({ rows, stream }) => `${pluralize(rows, 'row')} of ${stream}`).join(', ')})` +
+      (lax.some(({ losesHashes }) => losesHashes)
+        ? ', and replaced versions lose their hashes'
+        : ''),
     hint: 'if another worker has other settings, give it the same ones first',
   }
   const names = cleaned.map(
@@ -111,7 +115,7 @@ async function zoneItems(mirror: Mirror, { name, streams, timeZone }: ProjectCon
 function factsItem(streams: StatusReport['streams']) {
   const rows = streams.find(({ stream }) => stream === 'conversations')?.rows ?? 0
   const detail =
-    'the next sync derives all facts again, as analytics settings, the time zone or the version ' +
-    `of deskmirror have changed: ${pluralize(rows, 'conversation')}`
+    `the next sync derives the facts of ${pluralize(rows, 'conversation')} and of all visits ` +
+    'again, as analytics settings, the time zone or the version of deskmirror have changed'
   return { name: 'facts', state: 'warning' as const, detail, hint: null }
 }

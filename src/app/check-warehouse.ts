@@ -1,6 +1,7 @@
 /** Whether the warehouse can be used, and who else may read it. Changes nothing. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { documentedFields } from '../mirror/core/streams.ts'
+import { formatCount } from '../values/format.ts'
 import { findUnknownRules } from '../values/unseen-rules.ts'
 import { UserError } from '../values/user-error.ts'
 import { EmptyWarehouseError } from '../warehouse/migrate.ts'
@@ -28,7 +29,7 @@ export async function checkWarehouse(config: Config, project: ProjectConfig) {
     const report = await readStatus(config, project)
     const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
     const learned = report.behaviours.length
-    const detail = `rows mirrored: ${rows}; behaviours of the service learned: ${learned}`
+    const detail = `rows mirrored: ${formatCount(rows)}; behaviours of the service learned: ${learned}`
     const settings = await withWarehouse(
       config,
       (warehouse) => checkSettings(warehouse, project, report.streams),

@@ -28,7 +28,8 @@ function commandsToLoad([first, second]: readonly string[]): readonly CommandNam
 
 /** Makes every command and subcommand throw its usage errors, and point to its help. */
 function configureErrors(command: Command, name: string): void {
-  command.exitOverride().showHelpAfterError(`(${name} --help lists the options)`)
+  const listed = command.commands.length > 0 ? 'commands' : 'options'
+  command.exitOverride().showHelpAfterError(`(${name} --help lists the ${listed})`)
   for (const inner of command.commands) configureErrors(inner, `${name} ${inner.name()}`)
 }
 

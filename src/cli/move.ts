@@ -100,6 +100,8 @@ export function renderMove(
     lines: [
       `moved ${from} to ${to}: ${count}, compared, in ${formatDuration(tookMs)}`,
       changeOf(report, setting),
+      'its first sync or push may wait for two minutes: the requests sent before are not known ' +
+        'there, and the rate must not be exceeded',
     ],
     exit: 0,
   }

@@ -113,7 +113,7 @@ export function namedWarehouse(named: string): DatabaseAddress {
     what: 'cannot open the warehouse',
     why: `there is no file ${named}`,
     next:
-      'name an SQLite file or postgres://user@host/database, or run `deskmirror demo --keep ' +
+      'name an SQLite file or postgres://host/database, or run `deskmirror demo --keep ' +
       'demo.db` for one to look at',
   })
 }

@@ -105,7 +105,7 @@ function requireHeaders(
       ? 'leave out --map and --ignore-columns: its first row names no columns'
       : near.length > 0
         ? `did you mean ${near.join(' or ')}?`
-        : `its columns are ${titles.slice(0, titlesShown).join(', ')}`
+        : `its first row is: ${titles.slice(0, titlesShown).join(', ')}`
   throw fileError(`it has no column ${missing}`, next)
 }
 

@@ -284,15 +284,16 @@ function withoutDigest(name: string): string {
 export async function resolveIds(
   outbox: Outbox,
   parts: readonly string[],
+  what?: string,
 ): Promise<readonly string[]> {
   const found: string[] = []
   const whole = await findWholeIds(outbox, parts)
   for (const part of parts) {
     const [id, ...others] = whole.has(part) ? [part] : await outbox.findIds(part)
-    if (id === undefined)
-      throw unchanged(`there is no write-back with the id ${part}`, '`writeback list` shows them')
+    const none = `there is no write-back with the id ${part}`
+    if (id === undefined) throw unchanged(none, '`writeback list` shows them', what)
     if (others.length > 0)
-      throw unchanged(describeSeveral(part, [id, ...others]), 'write more of the id')
+      throw unchanged(describeSeveral(part, [id, ...others]), 'write more of the id', what)
     found.push(id)
   }
   return [...new Set(found)]
@@ -314,6 +315,6 @@ function describeSeveral(part: string, ids: readonly string[]): string {
   return `several ids begin or end with ${part}: ${ids.join(', ')}${ids.length > 2 ? ', …' : ''}`
 }
 
-function unchanged(why: string, next: string): UserError {
-  return new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
+function unchanged(why: string, next: string, what = 'nothing was changed'): UserError {
+  return new UserError({ what, why, next, exitCode: 2 })
 }

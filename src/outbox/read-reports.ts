@@ -46,7 +46,8 @@ export async function readWriteback(
   outbox: Outbox,
   id: string,
 ): Promise<Omit<ShowWritebackReport, 'project'>> {
-  const entries = await outbox.list({ ids: await resolveIds(outbox, [id]) }, 1)
+  const ids = await resolveIds(outbox, [id], 'nothing was shown')
+  const entries = await outbox.list({ ids }, 1)
   const [writeback] = await outbox.nameEntries(entries)
   if (writeback === undefined) throw new Error('an id that was just found is gone')
   const target = writeback.conversationId ?? writeback.visitorId ?? ''

@@ -18,6 +18,7 @@ import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { type ColumnState, columnsToClean, laxColumns } from '../core/applied-columns.ts'
 import { documentedFields } from '../core/streams.ts'
+import { streamTables } from './stream-tables.ts'
 
 export async function readCursor({ db, project }: ProjectDb, name: string): Promise<string | null> {
   const { rows } = await sql<{ position: string }>`
@@ -110,7 +111,14 @@ export async function readColumnChanges(context: ProjectDb, rules: ColumnRules) 
   const states = await readColumnStates(context)
   return streamNames.map((stream) => {
     const [state, wanted] = [states.get(stream), rules.describe(stream)]
-    return { stream, lax: laxColumns(state, wanted), cleaned: columnsToClean(state, wanted) }
+    const { key = null } = state?.applied ?? {}
+    return {
+      stream,
+      lax: laxColumns(state, wanted),
+      cleaned: columnsToClean(state, wanted),
+      // Nothing reads a replaced version again.
+      losesHashes: key !== null && key !== wanted.key && streamTables[stream].history !== null,
+    }
   })
 }
 
