@@ -44,16 +44,14 @@ export async function applyColumns(
       (streams.includes(name) || !project.streams.includes(name)) &&
       (states.has(name) || rules.describe(name).columns.length > 0),
   )
-  const notices: string[] = []
+  const reread: string[] = []
+  const emptied: string[] = []
   for (const { name } of affected) {
     if (name === 'visitors') await outbox.forgetEnded(rules)
     const toReread = await mirror.beginColumns(name, rules, Date.now())
     // What is no longer mirrored is read again only when it is mirrored again.
     if (toReread.length > 0 && streams.includes(name))
-      notices.push(
-        `${name} is read again, because the stored values of ${toReread.join(', ')} cannot ` +
-          'be turned into what `columns` asks for now.',
-      )
+      reread.push(`${name} (${toReread.join(', ')})`)
   }
   const begun = affected.length === 0 ? states : await mirror.readColumnStates()
   for (const stream of affected) {
@@ -71,12 +69,17 @@ export async function applyColumns(
     }
     if (changed === 0) continue
     log.info({ event: 'columns.cleaned', project: project.name, stream: name, rows, changed })
-    notices.push(
-      `${pluralize(changed, 'row')} of ${name} were cleaned of what \`columns\` no longer ` +
-        'allows; `deskmirror verify --private` says whether any of it is left, and where.',
-    )
+    emptied.push(`${pluralize(changed, 'row')} of ${name}`)
   }
-  return notices
+  const notices = [
+    reread.length > 0 &&
+      'Read again, because the stored values cannot be turned into what `columns` asks for ' +
+        `now: ${reread.join(', ')}.`,
+    emptied.length > 0 &&
+      `Cleaned of what \`columns\` no longer allows: ${emptied.join(', ')}. \`deskmirror verify ` +
+        '--private` says whether any of it is left, and where.',
+  ]
+  return notices.filter((notice) => notice !== false)
 }
 
 /** For what is stored beside a sync: all that is private by them, or in stored rows. */

@@ -276,6 +276,21 @@ test.concurrent('check shows the first steps where one is missing, and not where
   expect(out).not.toContain('First steps')
 })
 
+test.concurrent('a wrong channel is said by check and status, which go on', async () => {
+  const cwd = folderIn(parent)
+  const env = { ...environmentOf(), DESKMIRROR_NOTIFY: 'hooks.example.com/x' }
+  const check = await runInProcess(['check'], { cwd, env })
+  expect(check).toMatchObject({
+    exit: 2,
+    out: expect.stringMatching(/✓ warehouse[\s\S]*✗ notify +must be an https address/),
+  })
+  expect((await runInProcess(['sync', '--quiet'], { cwd, env })).exit).toBe(0)
+  expect(await runInProcess(['status'], { cwd, env })).toMatchObject({
+    exit: 0,
+    err: expect.stringMatching(/^deskmirror: DESKMIRROR_NOTIFY must be .*: nothing is posted\n$/),
+  })
+})
+
 test.concurrent('migrate is for all projects: one of them is refused', async () => {
   const migrated = await runInProcess(['migrate', '--project', 'default'], {
     cwd: folderIn(parent),

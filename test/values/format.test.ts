@@ -1,6 +1,6 @@
 /** Numbers and durations as people read them. */
 import { expect, test } from 'vitest'
-import { formatDuration, formatSeconds } from '../../src/values/format.ts'
+import { formatAge, formatDuration, formatSeconds } from '../../src/values/format.ts'
 
 test('a duration has two units at most, and is rounded to the smaller one, not down', () => {
   const shown: readonly (readonly [number, string])[] = [
@@ -37,4 +37,11 @@ test('what a machine took is shown in milliseconds below a second', () => {
     '2 s',
     '2.1 s',
   ])
+})
+
+test('an age has a word for less than a second, and for what has not been', () => {
+  const at = '2026-11-29T12:00:00Z'
+  const ages = [-5000, 400, 1000, 61_000].map((ms) => formatAge(at, Date.parse(at) + ms))
+  expect(ages).toEqual(['just now', 'just now', '1 s ago', '1 min 1 s ago'])
+  expect(formatAge(null, 0)).toBe('never')
 })
