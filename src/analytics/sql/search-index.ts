@@ -72,6 +72,9 @@ async function insertAll(
 /** Distinguishes conversations whose last messages are of the same second. */
 const numbersPerSecond = 2 ** 20
 
+/** In 2242: the numbers of later times would not be exact, and no choice would be free. */
+const lastSecond: EpochSeconds = 2 ** 33 - 2
+
 /** Free numbers by conversation: nearly always the first choice. */
 async function chooseNumbers(
   { db, project }: Context,
@@ -103,11 +106,11 @@ async function chooseNumbers(
 /** Of the conversation with this number, as far as it had been read; null: not known. */
 export function lastMessageAt(number: number): string | null {
   const seconds = Math.floor(number / numbersPerSecond)
-  return seconds === 0 ? null : rfc3339(seconds)
+  return seconds === 0 || seconds === lastSecond ? null : rfc3339(seconds)
 }
 
 function firstChoice(project: ProjectId, id: string, lastAt: EpochSeconds): number {
   const hash =
     createHash('sha256').update(`${project}\n${id}`).digest().readUInt32BE() % numbersPerSecond
-  return Math.max(0, lastAt) * numbersPerSecond + hash
+  return Math.min(Math.max(0, lastAt), lastSecond) * numbersPerSecond + hash
 }
