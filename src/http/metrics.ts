@@ -22,7 +22,7 @@ export type MetricsOptions = {
   readonly readHealth: () => Promise<readonly ProjectHealth[]>
   readonly failingJobs?: () => readonly FailingJob[]
   readonly checkReadiness?: () => Promise<readonly ReadinessResult[]>
-  readonly readStorage?: () => Promise<Storage>
+  readonly readStorage?: () => Promise<Storage | null>
   /** Gets the error when the health cannot be read. */
   readonly log: Logger
   readonly now?: () => EpochMs
@@ -38,7 +38,7 @@ export function createMetrics({
   now = Date.now,
   failingJobs = () => [],
   checkReadiness = async () => [],
-  readStorage,
+  readStorage = async () => null,
 }: MetricsOptions) {
   const registry = new Registry()
   const { startAtZero, ...counters } = createCounters(registry)
@@ -57,26 +57,25 @@ export function createMetrics({
   const health = rememberResults({ maxAgeMs: rememberedMs, now, read: readHealth })
   let wasUp = true
   const refresh = async () => {
-    const storage =
-      readStorage && (await withTimeout(readTimeoutMs, readStorage()).catch(() => undefined))
-    showStorage(storage === undefined ? [] : [[{ database: storage.database }, storage]])
-    showWorker(
-      failingJobs(),
-      await withTimeout(readTimeoutMs, checkReadiness()).catch(() => []),
-      now(),
-    )
-    try {
-      const all = await withTimeout(readTimeoutMs, health.get('', null))
-      showHealth(all)
-      for (const { project } of all) startAtZero(project)
+    // At once: one after the other, they would outlast the scrape, which then has no metric at all.
+    const [storage, readiness, found] = await Promise.allSettled([
+      withTimeout(readTimeoutMs, readStorage()),
+      withTimeout(readTimeoutMs, checkReadiness()),
+      withTimeout(readTimeoutMs, health.get('', null)),
+    ])
+    const stored = storage.status === 'fulfilled' ? storage.value : null
+    showStorage(stored === null ? [] : [[{ database: stored.database }, stored]])
+    showWorker(failingJobs(), readiness.status === 'fulfilled' ? readiness.value : [], now())
+    if (found.status === 'fulfilled') {
+      showHealth(found.value)
+      for (const { project } of found.value) startAtZero(project)
       if (!wasUp) log.info({ event: 'health.read_recovered' })
-      wasUp = true
-    } catch (error) {
+    } else {
       // No value is better than an outdated one.
       showHealth([])
-      if (wasUp) log.warn({ event: 'health.read_failed', why: errorText(error) })
-      wasUp = false
+      if (wasUp) log.warn({ event: 'health.read_failed', why: errorText(found.reason) })
     }
+    wasUp = found.status === 'fulfilled'
     showUp([[{}, Number(wasUp)]])
   }
   return {

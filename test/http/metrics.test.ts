@@ -1,5 +1,5 @@
 /** The worker's metrics, scraped over real HTTP and parsed as Prometheus parses them. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createMetrics, type MetricsOptions } from '../../src/http/metrics.ts'
 import type { ProjectHealth } from '../../src/maintenance/sql/gauges.ts'
 import { captureLog, startTestServer } from './test-server.ts'
@@ -244,6 +244,18 @@ describe('the health of the mirror is read on each scrape', () => {
       'deskmirror_open_gaps{project="shop"}': 3,
     })
   })
+})
+
+test('whatever does not answer, a scrape ends before Prometheus gives it up', async () => {
+  const silent = () => new Promise<never>(() => {})
+  const { log } = captureLog()
+  const asked = { readHealth: silent, checkReadiness: silent, readStorage: silent }
+  const metrics = createMetrics({ ...asked, log })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const text = metrics.text()
+  await vi.advanceTimersByTimeAsync(8000)
+  expect(samples(await text)).toMatchObject({ deskmirror_health_up: 0 })
 })
 
 test('a quote in a name is escaped', async () => {
