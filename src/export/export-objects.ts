@@ -168,17 +168,22 @@ async function openDatabaseFile(
   request: ExportRequest,
 ): Promise<Destination> {
   const file = await createOutputFile(path, request)
-  const database = createSqliteExport(file.temporaryPath, path)
-  return {
-    tables: selections.map((selection) => ({ selection, writer: database.addTable(selection) })),
-    publish: async () => {
-      database.finish()
-      const bytes = await file.publish()
-      return selections.map(() => ({ file: path, bytes: selections.length === 1 ? bytes : null }))
-    },
-    discard: async () => {
-      database.discard()
-      await file.discard()
-    },
+  try {
+    const database = createSqliteExport(file.temporaryPath, path)
+    return {
+      tables: selections.map((selection) => ({ selection, writer: database.addTable(selection) })),
+      publish: async () => {
+        database.finish()
+        const bytes = await file.publish()
+        return selections.map(() => ({ file: path, bytes: selections.length === 1 ? bytes : null }))
+      },
+      discard: async () => {
+        database.discard()
+        await file.discard()
+      },
+    }
+  } catch (error) {
+    await file.discard()
+    throw error
   }
 }

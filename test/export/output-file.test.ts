@@ -144,6 +144,19 @@ describe('files', () => {
 
 for (const db of databases) {
   describe(`a SQLite file from ${db.name}`, () => {
+    test('is not written, and says why, of a table that SQLite cannot have', async () => {
+      if (db.name === 'sqlite') return
+      const { warehouse } = await openWorld(db)
+      await warehouse.query('create view twice as select 1 as "a", 2 as "A"')
+      const folder = createTempFolder()
+      const request = { objects: ['twice'], target: join(folder, 'layer.db') }
+      await expect(exportWith(warehouse, { ...request, format: 'sqlite' })).rejects.toMatchObject({
+        what: 'cannot export twice',
+        why: expect.stringContaining('duplicate column name'),
+      })
+      expect(readdirSync(folder)).toEqual([])
+    })
+
     test('has tables and views as tables, with types, keys and the values of CSV; and needs no write access', async () => {
       const world = db.name === 'sqlite' ? warehouse : (await openWorld(db)).warehouse
       const folder = createTempFolder()

@@ -41,7 +41,16 @@ export function createSqliteExport(path: string, label: string) {
   return {
     /** A view becomes a table. */
     addTable: (selection: ExportSelection): RowWriter => {
-      database.exec(createTableStatement(selection))
+      try {
+        database.exec(createTableStatement(selection))
+      } catch (error) {
+        if (!(error instanceof Database.SqliteError)) throw error
+        throw new UserError({
+          what: `cannot export ${selection.object.name}`,
+          why: `SQLite cannot have such a table: ${error.message}`,
+          next: 'name other columns with --columns, or choose another format',
+        })
+      }
       const values = selection.columns.map(() => '?').join(', ')
       const insert = database.prepare(
         `insert into ${quoteName(selection.object.name)} values (${values})`,
