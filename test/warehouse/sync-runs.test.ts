@@ -199,10 +199,13 @@ for (const db of databases) {
       const busy = await mirror.startRun('incremental', now)
       await mirror.finishRun(busy, 'complete', [report('visitors')], now)
       const deletedAt = async (at: number) => (await deleteOldRecords(warehouse.db, at)).runsDeleted
+      const last = await mirror.startRun('incremental', now + 1000)
+      await mirror.finishRun(last, 'complete', [report('calls', { changed: 0 })], now)
       expect(await deletedAt(now + 7 * 86_400_000)).toBe(0)
       expect(await deletedAt(now + 7 * 86_400_000 + 1000)).toBe(1)
-      expect(await count('sync_runs')).toBe(1)
+      expect(await count('sync_runs')).toBe(2)
       const status = await readStatus(warehouse.projectDb('main'), now, usualPolicy)
+      expect(status.lastRun?.id).toBe(last)
       expect(status.streams.find(({ stream }) => stream === 'calls')?.syncedAt).toBe(
         '2026-06-01T00:00:00Z',
       )

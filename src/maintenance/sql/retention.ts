@@ -103,15 +103,18 @@ export const recordRetentionMs = {
   budget: 90 * dayMs,
 } as const
 
-/** Deletes what the program keeps for itself. No row refers to a run that changed nothing. */
+/**
+ * Deletes what the program keeps for itself. No row refers to a run that changed nothing; the last
+ * one of each project stays, which `status` shows.
+ */
 export async function deleteOldRecords(db: Db, now: EpochMs) {
   const before = (kept: keyof typeof recordRetentionMs) =>
     toTimestamp(now - recordRetentionMs[kept])
   const { numAffectedRows: runs } = await sql`
-    delete from sync_runs
-    where finished_at < ${before('idleRuns')} and rows_changed = 0 and strings_escaped = 0`.execute(
-    db,
-  )
+    delete from sync_runs as old
+    where finished_at < ${before('idleRuns')} and rows_changed = 0 and strings_escaped = 0
+      and exists (select 1 from sync_runs later where later.project_id = old.project_id
+        and later.id > old.id)`.execute(db)
   await sql`delete from sync_audits where finished_at < ${before('audits')}`.execute(db)
   await deleteBudgetHistory(db, now - recordRetentionMs.budget)
   return { runsDeleted: Number(runs) }
