@@ -39,6 +39,7 @@ export { acquireStreamLocks, type LockResult } from './sql/stream-locks.ts'
 export { readLastReads } from './sql/sync-runs.ts'
 export {
   compactionCursor,
+  gapKeysOf,
   readBehaviours,
   readColumnStates,
   readCursor,

@@ -11,6 +11,7 @@ import { type ListStreamName, listStreamNames, streamSpecs } from '../../../sche
 import { writeCallFields } from '../../analytics/sql/reference-tables.ts'
 import { removeSearchEntries } from '../../analytics/sql/search-index.ts'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
+import { gapKeysOf } from '../../mirror/sql/sync-state.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { toTimestamp } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
@@ -138,8 +139,16 @@ function partsOf(context: ProjectDb, ids: Ids, erasure: Erasure) {
     part('facts_due', 'id', all),
     part('sync_children', 'parent_id', all),
     part('sync_seen_rows', 'id', all),
-    { table: 'sync_gaps', where: mentionsAny(sql.ref('dedup_key'), all) },
+    { table: 'sync_gaps', where: isGapOfAny(kind, all) },
   ]
+}
+
+/** By the keys that are made of an id; a key that is a reason may mention one. */
+function isGapOfAny(kind: ProjectDb['kind'], ids: readonly string[]): RawBuilder<unknown> {
+  const key = sql.ref('dedup_key')
+  const keys = ids.flatMap(gapKeysOf).map((one) => one.toLowerCase())
+  const isKey = sql`lower(${key}) ${inList(kind, keys)}`
+  return sql`${isKey} or (${key} like 'reason:%' and (${mentionsAny(key, ids)}))`
 }
 
 function mentionsAny(text: RawBuilder<unknown>, ids: readonly string[]): RawBuilder<unknown> {

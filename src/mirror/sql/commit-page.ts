@@ -22,7 +22,7 @@ import { marksFactsOfParent, settleChildRead } from './child-reads.ts'
 import { recordChanges } from './conversation-changes.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
 import { type EncodedRow, encodePage, keyOf, textsOf } from './encode-rows.ts'
-import { closeGaps, indexableText, openGap, unlistedGapKey } from './gaps.ts'
+import { closeGaps, openGap, rowGapKey, unlistedGapKey } from './gaps.ts'
 import { addPendingChildren } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 import { compareWithStored, recordVersions } from './row-history.ts'
@@ -241,7 +241,7 @@ async function storeSyncState(
 /** A row of a child list is a gap of its parent until the list has been read without it. */
 function gapForRow({ stream, rows }: MirrorCommit, row: RejectedRow): Gap {
   const parent = isChildStream(stream) ? rows[0]?.columns[streamTables[stream].firstKey] : undefined
-  const ofRow = row.id === null ? undefined : `row:${indexableText(row.id)}`
+  const ofRow = row.id === null ? undefined : rowGapKey(row.id)
   const key = typeof parent === 'string' ? unlistedGapKey(parent) : ofRow
   return untimedGap(stream, describeRejectedRow(row), key)
 }

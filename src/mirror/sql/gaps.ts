@@ -18,7 +18,7 @@ function dedupKeyOf({ from, to, reason, dedupKey }: Gap): string {
 }
 
 /** A text as part of a key: hashed if it is too long for an index, or may not be storable. */
-export function indexableText(text: string): string {
+function indexableText(text: string): string {
   return text.length <= 200 && /^[\x20-\x7e]*$/.test(text) ? text : hash('sha256', text)
 }
 
@@ -118,3 +118,5 @@ export async function listOpenGaps({ db, project }: ProjectDb, stream: StreamNam
 export const unlistedGapKey = (parentId: string) => `parent:${parentId}`
 /** The gap of a parent whose list could not be read. */
 export const unreadGapKey = (parentId: string) => `parent:${parentId}:unread`
+/** The gap of a row that could not be stored. */
+export const rowGapKey = (id: string) => `row:${indexableText(id)}`

@@ -18,6 +18,7 @@ import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { type ColumnState, columnsToClean, laxColumns } from '../core/applied-columns.ts'
 import { documentedFields } from '../core/streams.ts'
+import { rowGapKey, unlistedGapKey, unreadGapKey } from './gaps.ts'
 import { streamTables } from './stream-tables.ts'
 
 export async function readCursor({ db, project }: ProjectDb, name: string): Promise<string | null> {
@@ -181,3 +182,6 @@ export const compactionCursor = 'columns compaction'
 export function requestCompaction(context: ProjectDb): Promise<void> {
   return writeCursors(context, { [compactionCursor]: 'pending' })
 }
+
+/** The keys of all gaps that are about a row, or about its children. */
+export const gapKeysOf = (id: string) => [unlistedGapKey(id), unreadGapKey(id), rowGapKey(id)]
