@@ -3,16 +3,16 @@ import { createHash } from 'node:crypto'
 import { childStreamNames, listStreamNames, type StreamName } from '../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../src/config/config.ts'
 import {
-  loadCronParser,
   nightWindows,
   type Schedule,
   type ScheduleName,
   scheduleNames,
 } from '../src/config/default-schedules.ts'
 import { type ConfiguredLake, lakesOf } from '../src/config/lakes.ts'
+import { longestInterval } from '../src/config/planned-interval.ts'
 import type { ProjectRuns } from '../src/maintenance/maintenance.ts'
 import { auditedStreams } from '../src/mirror/core/audit.ts'
-import { dayMs, type EpochMs, type Ms } from '../src/values/time.ts'
+import type { EpochMs } from '../src/values/time.ts'
 import type { JobSchedule, Recurrence } from './backends/backend.ts'
 import { lastFiring } from './backends/in-process.ts'
 import type { PlannedSyncJob, SchedulerJob, SyncJob } from './queues.ts'
@@ -171,7 +171,7 @@ export function toSyncJobs(
 export type CompletionTimes = ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>
 
 /**
- * Streams that have not completed for two periods, except rollups that wait for the lists; and, in
+ * Streams that have not completed for two intervals, except rollups that wait for the lists; and, in
  * `backfill`, streams with children that were left pending: the list that finds new ones enqueues
  * those itself.
  */
@@ -188,9 +188,9 @@ export function overdueSyncJobs(
     const completed = completionTimes.get(project.projectId)
     const overdueStreams = (['incremental', 'analytics', 'availability'] as const).flatMap(
       (schedule) => {
-        const period = schedulePeriod(project.schedules[schedule])
+        const interval = longestInterval(project.schedules[schedule])
         const isOverdue = (stream: StreamName) =>
-          period !== null && now - (completed?.get(stream) ?? 0) > 2 * period
+          interval !== null && now - (completed?.get(stream) ?? 0) > 2 * interval
         return scheduledStreams(schedule, project).filter(
           (stream) => isOverdue(stream) && !isWaitingForLists(stream, project, completed),
         )
@@ -216,51 +216,4 @@ function isWaitingForLists(
 ): boolean {
   if (stream !== 'analytics' || startDate !== null || completed?.has(stream) === true) return false
   return listStreamNames.some((list) => streams.includes(list) && completed?.has(list) !== true)
-}
-
-/** Null: never. A cron pattern counts as once a day. */
-function schedulePeriod(schedule: Schedule): Ms | null {
-  if (schedule.kind === 'off') return null
-  return schedule.kind === 'every' ? schedule.ms : dayMs
-}
-
-/** At most this long passes between two readings of a stream. Null: none reads it. */
-export function plannedInterval(
-  { schedules }: Pick<ProjectConfig, 'schedules'>,
-  stream: StreamName,
-): Ms | null {
-  const readers = scheduleNames.filter(
-    (name) => name !== 'audit' && readStreams[name].includes(stream),
-  )
-  const intervals = readers.flatMap((name) => longestInterval(schedules[name]) ?? [])
-  return intervals.length === 0 ? null : Math.min(...intervals)
-}
-
-/** With the children that follow a list. */
-const readStreams: typeof streamsBySchedule = {
-  ...streamsBySchedule,
-  incremental: [...listStreamNames, ...childStreamNames],
-}
-
-const intervalsOfPatterns = new Map<string, Ms>()
-
-function longestInterval(schedule: Schedule): Ms | null {
-  if (schedule.kind !== 'cron') return schedulePeriod(schedule)
-  const { pattern } = schedule
-  const known = intervalsOfPatterns.get(pattern) ?? longestIntervalOf(pattern)
-  intervalsOfPatterns.set(pattern, known)
-  return known
-}
-
-/** Of the next week, or between the next two firings. */
-function longestIntervalOf(pattern: string): Ms {
-  const firings = loadCronParser().CronExpressionParser.parse(pattern, { tz: 'UTC' })
-  const first = firings.next().getTime()
-  let [before, longest] = [first, 0]
-  while (longest === 0 || before < first + 8 * dayMs) {
-    const at = firings.next().getTime()
-    longest = Math.max(longest, at - before)
-    before = at
-  }
-  return longest
 }

@@ -17,7 +17,6 @@ import { openBackend } from './backends/open-backend.ts'
 import { createMaintenance } from './maintenance.ts'
 import { startQueueWorkers } from './queue-workers.ts'
 import { openJobQueues } from './queues.ts'
-import { plannedInterval } from './schedule-plan.ts'
 import { checkReadiness, openWorkerHttp, requirePeopleTokens } from './worker-http.ts'
 
 export type WorkerOptions = {
@@ -189,7 +188,7 @@ async function openWorkerComponents(
   closer: ReturnType<typeof createCloser>,
 ) {
   const metrics: Metrics = createMetrics({
-    readHealth: () => readMirrorHealth(context, projects(), failures.list(), plannedInterval),
+    readHealth: () => readMirrorHealth(context, projects(), failures.list()),
     failingJobs: () => failures.list(),
     checkReadiness: () => checkComponents(),
     readStorage: () => readWarehouseStorage(config, context.warehouse),

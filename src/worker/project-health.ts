@@ -7,6 +7,7 @@ import {
 import { openMirror } from '../app/facts.ts'
 import type { Warehouse } from '../app/open.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { plannedReading } from '../config/planned-interval.ts'
 import { isStreamFailing } from '../maintenance/core/job-failure.ts'
 import type { FailingJob, ProjectHealth } from '../maintenance/maintenance.ts'
 import {
@@ -20,7 +21,7 @@ import { deleteExpired, deleteOldRecords } from '../maintenance/sql/retention.ts
 import { listPendingStreams } from '../mirror/sql/pending-children.ts'
 import { findRollupHistory } from '../mirror/sync/rollup-days.ts'
 import { listHeld } from '../outbox/sql/sending.ts'
-import type { EpochMs, Ms } from '../values/time.ts'
+import type { EpochMs } from '../values/time.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { analyzeAllTables } from '../warehouse/statistics.ts'
 import { readStorage, type Storage } from '../warehouse/storage.ts'
@@ -77,15 +78,11 @@ export async function areRollupsBehind(
   return history.kind === 'known' && history.from < oldest.from
 }
 
-/**
- * The health of the worker's projects, for metrics. `intervalOf`: how often the stream is to be
- * read; null = never.
- */
+/** The health of the worker's projects, for metrics. */
 export async function readMirrorHealth(
   { warehouse, budgets }: WorkerResources,
   projects: readonly ProjectConfig[],
   failing: readonly FailingJob[],
-  intervalOf: (project: ProjectConfig, stream: StreamName) => Ms | null,
 ): Promise<readonly ProjectHealth[]> {
   const now = Date.now()
   const stateOf = await readProjectStates(warehouse.db, now)
@@ -103,7 +100,7 @@ export async function readMirrorHealth(
           return {
             stream,
             lagMs: completion?.at == null ? null : Math.max(0, now - completion.at),
-            intervalMs: intervalOf(project, stream),
+            intervalMs: plannedReading(project.schedules, stream)?.intervalMs ?? null,
             pendingChildren: pendingChildren?.get(stream as ChildStreamName) ?? 0,
             isFailed: completion?.failed === true || isStreamFailing(failing, project.name, stream),
             isSkipped: completion?.skipped ?? false,

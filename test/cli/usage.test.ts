@@ -57,6 +57,9 @@ describe.concurrent('a usage error ends with 2 and lists the options', () => {
     [['sync', '--streams', 'messages,letters'], /letters: choose from conversations, messages/],
     [['verify', '--limit', 'many'], /Write a whole number/],
     [['status', 'now'], /too many arguments/],
+    [['writeback', 'sheet', '--search', 'x', '--older', '1h'], /cannot be used with .*'--older/],
+    [['writeback', 'sheet', '--visitor', 'x', '--unassigned'], /cannot be used with/],
+    [['writeback', 'sheet', '--search', 'x', '--visitor', 'y'], /cannot be used with/],
     [[], /Usage: deskmirror/],
   ])('%j', async (args, says) => {
     const { exit, out, err } = await runDeskmirror(args, { cwd: emptyFolder })

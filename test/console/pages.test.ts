@@ -5,8 +5,9 @@ import { describe, expect, test } from 'vitest'
 import { chooseReportPeriod } from '../../src/analytics/core/report-period.ts'
 import { changeOf } from '../../src/analytics/report/change.ts'
 import { buildReport } from '../../src/analytics/report/report.ts'
+import { defaultSchedules } from '../../src/config/default-schedules.ts'
 import { batchProgress, reviewAge } from '../../src/console/batch-state.ts'
-import { streamStateOf } from '../../src/console/core/stream-state.ts'
+import { scheduleOf, streamStateOf } from '../../src/console/core/stream-state.ts'
 import type { ProjectFrame } from '../../src/console/frame.ts'
 import { thread } from '../../src/console/pages/conversations.ts'
 import { overviewSentences } from '../../src/console/pages/overview.ts'
@@ -58,6 +59,20 @@ describe('a stream is', () => {
     // Nobody promises when it is read again.
     ['read', { syncedAt: ago(1e6), maxAgeMs: null }],
   ]
+  test.each([
+    ['every 5 min', {}, 11 / 60],
+    ['every night', { incremental: { kind: 'off' } }, 48 + 1 / 60],
+    ['cron 0 * * * *', { incremental: { kind: 'cron', pattern: '0 * * * *' } }, 2 + 1 / 60],
+    [
+      'cron 0 8 * * mon',
+      { incremental: { kind: 'cron', pattern: '0 8 * * mon' }, reconcile: { kind: 'off' } },
+      336 + 1 / 60,
+    ],
+  ] as const)('late after two of its intervals: %s', (schedule, schedules, hours) => {
+    const planned = scheduleOf('calls', { ...defaultSchedules, ...schedules }, true)
+    expect(planned).toEqual({ schedule, maxAgeMs: expect.closeTo(hours * 3_600_000) })
+  })
+
   test.each(states)('%s', (state, over) => {
     expect(streamStateOf(row(over), now)).toBe(state)
   })

@@ -8,7 +8,6 @@ import {
   lakeFiredAt,
   missedSyncJobs,
   overdueSyncJobs,
-  plannedInterval,
   schedulesForProjects,
   syncJobsOfSchedule,
 } from '../../jobs/schedule-plan.ts'
@@ -229,6 +228,20 @@ describe('overdue jobs are', () => {
     ])
   })
 
+  test.each([
+    ['0 8 * * mon', 13, 15],
+    ['0 * * * *', 1 / 12, 1 / 8],
+  ])('by the longest pause of a pattern: %s', (pattern, days, moreDays) => {
+    const incremental = { kind: 'cron', pattern } as const
+    const project = {
+      ...shop,
+      streams: ['calls'] as const,
+      schedules: { ...defaultSchedules, incremental },
+    }
+    expect(found(all(days * 86_400_000), new Map(), project)).toEqual([])
+    expect(found(all(moreDays * 86_400_000), new Map(), project)).toEqual(['sync: calls'])
+  })
+
   test('pending children without a job, in the backfill queue', () => {
     const pending = new Map([[shop.projectId, new Map([['messages', 3] as const])]])
     expect(found(all(minute), pending)).toEqual(['backfill: messages'])
@@ -372,38 +385,5 @@ describe('a changed configuration needs a restart', () => {
     expect(
       settingsNeedingRestart(config, { ...config, projects: [other, { ...shop, name: 'second' }] }),
     ).toEqual([])
-  })
-})
-
-describe('a stream is to be read at least every', () => {
-  const hours = (stream: StreamName, schedules: Partial<ProjectConfig['schedules']> = {}) => {
-    const interval = plannedInterval({ schedules: { ...defaultSchedules, ...schedules } }, stream)
-    return interval === null ? null : interval / 3_600_000
-  }
-  const cron = (pattern: string) => ({ kind: 'cron', pattern }) as const
-  const off = { kind: 'off' } as const
-
-  test('five minutes, children included, and a night for rollups', () => {
-    expect([hours('conversations'), hours('messages'), hours('analytics')]).toEqual([
-      1 / 12,
-      1 / 12,
-      24,
-    ])
-  })
-
-  test.each([
-    ['30 2 * * *', 24],
-    ['*/10 8-17 * * *', 14 + 10 / 60],
-    ['0 3 * * mon-fri', 72],
-    ['0 */6 * * *', 6],
-  ])('its longest pause: %s', (pattern, expected) => {
-    expect(hours('visitors', { incremental: cron(pattern), reconcile: off })).toBeCloseTo(expected)
-  })
-
-  test('what its most frequent schedule says, and never if all are off', () => {
-    expect(hours('calls', { incremental: off })).toBe(24)
-    expect(hours('calls', { incremental: cron('0 * * * *') })).toBe(1)
-    expect(hours('calls', { incremental: off, reconcile: off })).toBeNull()
-    expect(hours('availability', { availability: off })).toBeNull()
   })
 })

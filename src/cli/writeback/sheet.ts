@@ -53,8 +53,14 @@ export const sheetCommand = defineProjectCommand<Options>({
       .argParser(parsedBy(durationAllowed, parseDuration))
       .default(0, 'everyone'),
     new Option('--unassigned', 'only who waits without an agent'),
-    new Option('--search <words>', 'what the search of the console finds, instead of who waits'),
-    new Option('--visitor <id>', 'the conversations of a visitor, instead of who waits'),
+    new Option(
+      '--search <words>',
+      'what the search of the console finds, instead of who waits',
+    ).conflicts(['older', 'unassigned', 'visitor']),
+    new Option('--visitor <id>', 'the conversations of a visitor, instead of who waits').conflicts([
+      'older',
+      'unassigned',
+    ]),
     new Option(
       '--template',
       'no conversations: the columns, and a row that explains them',

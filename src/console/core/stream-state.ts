@@ -4,22 +4,10 @@
  */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { Schedule, Schedules } from '../../config/default-schedules.ts'
+import { plannedReading } from '../../config/planned-interval.ts'
 import { describeFailure } from '../../service/core/api-failure.ts'
 import { formatDuration } from '../../values/format.ts'
-import { dayMs, type EpochMs, type Ms } from '../../values/time.ts'
-
-type StreamFacts = {
-  /** When it was last read to its end; null = never. */
-  readonly syncedAt: string | null
-  /** The scope that the key lacks. */
-  readonly skipped: string | null
-  /** Why the last sync failed. */
-  readonly failed: string | null
-  /** A process is syncing it now. */
-  readonly isRunning: boolean
-  /** How old the schedule lets it become; null = it has none, or nobody runs it. */
-  readonly maxAgeMs: Ms | null
-}
+import type { EpochMs, Ms } from '../../values/time.ts'
 
 /** `read`: nobody promises when it is read again, so it is neither fresh nor late. */
 export type StreamState = 'fresh' | 'late' | 'failing' | 'skipped' | 'running' | 'unread' | 'read'
@@ -27,8 +15,27 @@ export type StreamState = 'fresh' | 'late' | 'failing' | 'skipped' | 'running' |
 /** The failure text of a stream whose sync was interrupted; it has not failed. */
 const interrupted = describeFailure({ kind: 'aborted' })
 
-export function streamStateOf(facts: StreamFacts, now: EpochMs): StreamState {
-  const { failed, skipped, syncedAt, isRunning, maxAgeMs } = facts
+export function streamStateOf(
+  {
+    failed,
+    skipped,
+    syncedAt,
+    isRunning,
+    maxAgeMs,
+  }: {
+    /** When it was last read to its end; null = never. */
+    readonly syncedAt: string | null
+    /** The scope that the key lacks. */
+    readonly skipped: string | null
+    /** Why the last sync failed. */
+    readonly failed: string | null
+    /** A process is syncing it now. */
+    readonly isRunning: boolean
+    /** See `scheduleOf`. */
+    readonly maxAgeMs: Ms | null
+  },
+  now: EpochMs,
+): StreamState {
   if (failed !== null && failed !== interrupted) return 'failing'
   if (skipped !== null) return 'skipped'
   if (syncedAt === null) return isRunning ? 'running' : 'unread'
@@ -37,20 +44,21 @@ export function streamStateOf(facts: StreamFacts, now: EpochMs): StreamState {
   return isRunning ? 'running' : 'late'
 }
 
-/** `schedules` null: not known here. `hasWorker`: a worker runs, and keeps the promise. */
+/**
+ * `schedules` null: not known here. `hasWorker`: a worker runs, and keeps the promise. `maxAgeMs`:
+ * how old the schedule lets the stream become; null = it has none, or nobody runs it.
+ */
 export function scheduleOf(
   stream: StreamName,
   schedules: Schedules | null,
   hasWorker: boolean,
-): Pick<StreamFacts, 'maxAgeMs'> & { readonly schedule: string | null } {
+): { readonly schedule: string | null; readonly maxAgeMs: Ms | null } {
   if (schedules === null) return { schedule: null, maxAgeMs: null }
-  const schedule =
-    schedules[stream === 'analytics' || stream === 'availability' ? stream : 'incremental']
-  // A cron pattern counts as once a day.
-  const periodMs = schedule.kind === 'every' ? schedule.ms : dayMs
-  const isPromised = hasWorker && schedule.kind !== 'off'
-  // As in the worker's own search for overdue work: two periods.
-  return { schedule: scheduleText(schedule), maxAgeMs: isPromised ? 2 * periodMs + 60_000 : null }
+  const planned = plannedReading(schedules, stream)
+  if (planned === null) return { schedule: scheduleText({ kind: 'off' }), maxAgeMs: null }
+  // As in the worker's own search for overdue work: two intervals.
+  const maxAgeMs = hasWorker ? 2 * planned.intervalMs + 60_000 : null
+  return { schedule: scheduleText(planned.schedule), maxAgeMs }
 }
 
 export function scheduleText(schedule: Schedule): string {
