@@ -26,11 +26,9 @@ import { batchWordOf, decisionButtons } from './writeback-blocks.ts'
 /** Whether all sending of the project is stopped, or its circuit breaker open. */
 type SendingNow = Awaited<ReturnType<typeof readSendingFacts>>
 
-type BatchRequest = Pick<ProjectRequest, 'outbox' | 'warehouse' | 'project'>
-
 /** `undoUntil`: until when an approval of rows of it can be undone; null = it cannot. */
 export async function readBatchReport(
-  { outbox, warehouse, project }: BatchRequest,
+  { outbox, warehouse, project }: Pick<ProjectRequest, 'outbox' | 'warehouse' | 'project'>,
   batch: BatchReport['batch'],
 ) {
   const [report, sending, undoUntil] = await Promise.all([
@@ -42,7 +40,7 @@ export async function readBatchReport(
 }
 
 async function readUndoUntil(
-  { outbox, warehouse }: Omit<BatchRequest, 'project'>,
+  { outbox, warehouse }: Pick<ProjectRequest, 'outbox' | 'warehouse'>,
   { id, counts }: BatchReport['batch'],
 ) {
   if ((counts.queued ?? 0) === 0) return null

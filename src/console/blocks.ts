@@ -10,16 +10,14 @@ import { foreignText } from './text.ts'
 /** Where the sprite of icons is. */
 export type Assets = { readonly assets: string }
 
-/** Icons from the sprite. They repeat what a word beside them says, so nobody reads them aloud. */
-type IconName = 'act' | 'wrong' | 'fine' | 'note' | 'clock' | 'menu'
+/** What a person must do, what is wrong, what is fine, and what is worth knowing. */
+export type SentenceKind = 'act' | 'wrong' | 'fine' | 'note' | 'clock'
 
-export function icon(name: IconName, { assets }: Assets): Html {
+/** From the sprite. It repeats what a word beside it says, so nobody reads it aloud. */
+export function icon(name: SentenceKind | 'menu', { assets }: Assets): Html {
   return html`<svg class="icon ${name}" aria-hidden="true"><use
     href="${assets}/icons.svg#${name}"></use></svg>`
 }
-
-/** What a person must do, what is wrong, what is fine, and what is worth knowing. */
-export type SentenceKind = Exclude<IconName, 'menu'>
 
 export type Sentence = {
   readonly kind: SentenceKind
@@ -81,12 +79,15 @@ export function visitorLink(
   return html`<a href="${to}">${content}</a>`
 }
 
-type NamedConversation = { readonly id: string } & {
-  readonly [Field in 'name' | 'email']?: string | null
-}
-
 /** The conversation by the name of its visitor, and beside it a link to the visitor. */
-export function conversationCell(frame: OfProject, { id, name, email }: NamedConversation): Html {
+export function conversationCell(
+  frame: OfProject,
+  {
+    id,
+    name,
+    email,
+  }: { readonly id: string; readonly name?: string | null; readonly email?: string | null },
+): Html {
   const visitor = visitorLink(frame, { conversationId: id, visitorId: null }, html`visitor`)
   return html`${linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id))} <small>${visitor}</small>`
 }

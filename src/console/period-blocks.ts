@@ -12,7 +12,14 @@ import { readUnfinished } from './sql/unfinished.ts'
 import { todayOf } from './text.ts'
 import { hiddenFields } from './writeback-blocks.ts'
 
-type PeriodForm = {
+export function periodForm({
+  frame,
+  period,
+  path,
+  spans,
+  agents,
+  sort = null,
+}: {
   readonly frame: ProjectFrame
   readonly period: Period
   /** The page, below the address of the project. */
@@ -22,9 +29,7 @@ type PeriodForm = {
   /** Null: the page has no filter by an agent, and keeps that of the others. */
   readonly agents: readonly string[] | null
   readonly sort?: string | null
-}
-
-export function periodForm({ frame, period, path, spans, agents, sort = null }: PeriodForm): Html {
+}): Html {
   const { from, to, isCut, agent } = period
   const hidden = hiddenFields({ sort, agent: agents === null ? agent : null })
   return html`<div class="period">${choices('Period', spans)}<form

@@ -33,13 +33,17 @@ export function reviewVersion({ queued, sending, succeeded, ...counts }: StatusC
   return JSON.stringify(counts)
 }
 
-/** What is reviewed, and when. */
-type Reviewed = { readonly outbox: Outbox; readonly at: EpochMs }
-
-export function createReviews(open: (project: ProjectId) => Promise<Reviewed>, now: () => EpochMs) {
+/** `open`: what is reviewed, and when. */
+export function createReviews(
+  open: (project: ProjectId) => Promise<{ readonly outbox: Outbox; readonly at: EpochMs }>,
+  now: () => EpochMs,
+) {
   const inTurn = createTurns()
   const read = ({ projectId, batch }: Readonly<{ projectId: ProjectId; batch: string }>) =>
-    inTurn(async () => readReview(await open(projectId), batch))
+    inTurn(async () => {
+      const { outbox, at } = await open(projectId)
+      return readReview(outbox, batch, at)
+    })
   const reviews = rememberResults({ maxAgeMs: reviewHoldsMs, now, maxKeys: maxReviews, read })
   return {
     /** Null: it is still being read. `version`: see `reviewVersion`. */
@@ -55,7 +59,7 @@ export function createReviews(open: (project: ProjectId) => Promise<Reviewed>, n
  * `at`: when. `mirrorAsOf`: when the mirror was last read to its end; null = never. `rows`: of each
  * outcome, so many as people look through. `ids`: of all rows.
  */
-async function readReview({ outbox, at }: Reviewed, batch: string) {
+async function readReview(outbox: Outbox, batch: string, at: EpochMs) {
   const ids = new Map<ReviewOutcome, string[]>()
   const rows: ReviewedRow[] = []
   const add = (row: WritebackReview) => {

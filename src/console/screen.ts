@@ -109,12 +109,11 @@ type HasText<Value> = string extends Value | (Value extends readonly (infer Item
   ? true
   : false
 
-type Classified<T> = [Unclassified<T>] extends [never]
-  ? T
-  : { readonly isPersonalOrPublic: Unclassified<T> }
-
 /** A new field with a text does not compile before it is said whether everyone may read it. */
-export function visibleTo<T>({ viewer }: Pick<ProjectFrame, 'viewer'>, data: Classified<T>): T {
+export function visibleTo<T>(
+  { viewer }: Pick<ProjectFrame, 'viewer'>,
+  data: [Unclassified<T>] extends [never] ? T : { readonly isPersonalOrPublic: Unclassified<T> },
+): T {
   return (viewer?.hidesMessages === true ? hideMessages(data) : data) as T
 }
 

@@ -15,16 +15,19 @@ import { openConsoleReads } from './reads.ts'
 import { consolePlugin } from './routes/routes.ts'
 import { createConsoleLink } from './sign-in-links.ts'
 
-/** `config` null: the projects are those that the warehouse has. */
-type StandAloneOptions = DatabaseAddress & {
+/** `config` null: the projects are those that the warehouse has. `link`: signs in once. */
+export async function serveStandAlone({
+  config,
+  port,
+  log,
+  now,
+  ...address
+}: DatabaseAddress & {
   readonly config: Config | null
   readonly port: number
   readonly log: Logger
   readonly now: () => EpochMs
-}
-
-/** `link`: signs in once. */
-export async function serveStandAlone({ config, port, log, now, ...address }: StandAloneOptions) {
+}) {
   const reads = openConsoleReads(address, now)
   // A warehouse that cannot be read is better said now than on the first page.
   const warehouse = await reads.warehouse()

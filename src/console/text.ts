@@ -10,6 +10,7 @@ import { formatCount, formatSeconds, formatTime } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
 import { codeOf, splitInvisible } from '../values/invisible.ts'
 import type { EpochMs, LocalDate, Ms } from '../values/time.ts'
+import type { Frame } from './frame.ts'
 
 /** Of any origin; null or empty: a dash. */
 export function foreignText(text: string | null): Html {
@@ -64,15 +65,13 @@ export function by(person: string | null): Html {
   return person === null ? nothing : html` by ${foreignText(person)}`
 }
 
-type Zone = { readonly timeZone: string }
-
 /** The local day that it is now. */
-export function todayOf({ now, timeZone }: Zone & { readonly now: EpochMs }): LocalDate {
+export function todayOf({ now, timeZone }: Pick<Frame, 'now' | 'timeZone'>): LocalDate {
   return localDateAt(Math.floor(now / 1000), timeZone)
 }
 
 /** UTC is in the title. Null: a dash. */
-export function timeOf(at: string | null, { timeZone }: Zone): Html {
+export function timeOf(at: string | null, { timeZone }: Pick<Frame, 'timeZone'>): Html {
   const ms = at === null ? Number.NaN : Date.parse(at)
   if (at === null || Number.isNaN(ms)) return html`<span class="faint">–</span>`
   return html`<time datetime="${at}" title="${at}">${formatTime(ms, timeZone)}</time>`
@@ -104,7 +103,7 @@ export function agoText(at: string | null, now: EpochMs): string {
 }
 
 /** How long ago, with the time in the title. */
-export function ago(at: string | null, { now, timeZone }: Zone & { readonly now: EpochMs }): Html {
+export function ago(at: string | null, { now, timeZone }: Pick<Frame, 'now' | 'timeZone'>): Html {
   if (at === null) return html`<span class="faint">never</span>`
   return html`<time datetime="${at}"
     title="${formatTime(Date.parse(at), timeZone)} · ${at}">${agoText(at, now)}</time>`

@@ -8,6 +8,7 @@ import { decisions } from '../outbox/core/decisions.ts'
 import { operations, operationTypes } from '../outbox/core/operations.ts'
 import { outcomeLabels } from '../outbox/core/review/labels.ts'
 import type {
+  BatchReport,
   BatchState,
   DecisionName,
   EventLogEntry,
@@ -83,14 +84,15 @@ export function statusOf(status: WritebackStatus, frame: Assets): Html {
   return stateOf(statusWords[status], frame)
 }
 
-type BatchNow = Parameters<typeof shownState>[0]
-
-export function batchWordOf(batch: BatchNow): Word {
+export function batchWordOf(batch: Pick<BatchReport['batch'], 'state' | 'counts'>): Word {
   const state = shownState(batch)
   return state === 'queued' ? statusWords.queued : batchWords[state]
 }
 
-export function batchStateOf(batch: BatchNow, frame: Assets): Html {
+export function batchStateOf(
+  batch: Pick<BatchReport['batch'], 'state' | 'counts'>,
+  frame: Assets,
+): Html {
   return stateOf(batchWordOf(batch), frame)
 }
 

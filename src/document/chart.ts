@@ -278,11 +278,9 @@ function text(
 }
 
 /** In percent of the plot. */
-type Box = readonly [x: number, y: number, width: number, height: number]
-
 function rect(
   style: string,
-  [x, y, width, height]: Box,
+  [x, y, width, height]: readonly [x: number, y: number, width: number, height: number],
   label = '',
   opacity: string | null = null,
 ): Html {

@@ -109,10 +109,8 @@ const documentSchema = z.object({
     .min(1),
 })
 
-type StoredCount = z.infer<typeof mirrorSchema>
-
 /** Throws UserError: unreadable, no such document, without this project, or changed. */
-export function readVerifyDocument(path: string, projectId: ProjectId): StoredCount {
+export function readVerifyDocument(path: string, projectId: ProjectId) {
   const refuse = (why: string, next: string) =>
     new UserError({ what: `cannot compare with ${path}`, why, next })
   const document = documentSchema.safeParse(parseOrNull(readText(path)))
@@ -141,7 +139,10 @@ export function readVerifyDocument(path: string, projectId: ProjectId): StoredCo
   return mirror
 }
 
-function fitsItsDigests(projectId: ProjectId, { streams, digest }: StoredCount): boolean {
+function fitsItsDigests(
+  projectId: ProjectId,
+  { streams, digest }: z.infer<typeof mirrorSchema>,
+): boolean {
   const fits = ({ rows, days, ...stream }: (typeof streams)[number]) =>
     digestOfDays(days) === stream.digest && days.reduce((sum, day) => sum + day.rows, 0) === rows
   return streams.every(fits) && digestOfMirror(projectId, streams) === digest

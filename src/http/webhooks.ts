@@ -15,11 +15,6 @@ import { logRefusal } from './refusal-log.ts'
 import { withTimeout } from './remember-results.ts'
 import type { HttpRoutes } from './server.ts'
 
-/**
- * `rejected`: it has no valid signature. `unavailable`: the queue did not take the job that syncs.
- */
-type DeliveryOutcome = 'accepted' | 'rejected' | 'unavailable'
-
 const retryAfterSeconds = 60
 
 /** A sender does not wait longer for the queue. */
@@ -30,8 +25,14 @@ type WebhookReceiver = {
   readonly projects: () => readonly Pick<ProjectConfig, 'name' | 'projectId' | 'webhookSecrets'>[]
   /** A sync of the named project begins soon. Rejects if the queue does not take its job. */
   readonly wake: (project: ProjectName) => Promise<void>
-  /** `project` null: unknown. */
-  readonly onDelivery: (project: ProjectName | null, outcome: DeliveryOutcome) => void
+  /**
+   * `project` null: unknown. `rejected`: it has no valid signature. `unavailable`: the queue did not
+   * take the job that syncs.
+   */
+  readonly onDelivery: (
+    project: ProjectName | null,
+    outcome: 'accepted' | 'rejected' | 'unavailable',
+  ) => void
   readonly log: Logger
 }
 
@@ -65,7 +66,7 @@ async function receiveDelivery(
   /** By its name in the configuration, or by its id. */
   named: string,
   request: FastifyRequest,
-): Promise<DeliveryOutcome> {
+) {
   const { log, onDelivery } = receiver
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
   const signature = request.headers['x-service-signature']

@@ -2,21 +2,18 @@
 import { type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
 import { fillTemplate, type TemplateValues } from '../values/reply-template.ts'
 
-type Fields = Readonly<Record<string, unknown>>
-
-/** What a row asks for. */
-type WantedReply = {
+/** Of what a row asks for: the words, or why there are none. */
+export type FillReply = (wanted: {
   readonly template: string
   readonly conversation: string
   readonly sender: string | null
-}
-
-export type FillReply = (
-  wanted: WantedReply,
-) => { readonly content: string } | { readonly mistake: RequestMistake }
+}) => { readonly content: string } | { readonly mistake: RequestMistake }
 
 /** The fields with the words of the text; or why there are none. */
-export function withFilledReply(fields: Fields, fill: FillReply | undefined) {
+export function withFilledReply(
+  fields: Readonly<Record<string, unknown>>,
+  fill: FillReply | undefined,
+) {
   const { template, ...others } = fields
   const mistaken = (why: string) => ({ fields, mistake: toMistake('template', why, template) })
   if (template === undefined || template === null) return { fields, mistake: null }
@@ -40,7 +37,7 @@ const unknownText = (template: unknown) =>
 /** `values`: of the conversation, by the mirror; null: it does not have it. */
 export function fillReply(
   texts: Readonly<Record<string, string>>,
-  { template, sender }: WantedReply,
+  { template, sender }: Parameters<FillReply>[0],
   values: Omit<TemplateValues, 'sender'> | null,
 ): ReturnType<FillReply> {
   const text = Object.hasOwn(texts, template) ? texts[template] : undefined

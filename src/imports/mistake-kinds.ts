@@ -6,8 +6,6 @@
 import { mistakeText } from '../outbox/core/writeback-request.ts'
 import type { RequestMistake } from '../outbox/outbox.ts'
 
-type RowRange = { readonly from: number; readonly to: number }
-
 /** One kind of mistake, in all rows that have it. */
 export type MistakeKind = Omit<RequestMistake, 'found'> & {
   /** How many rows have it. */
@@ -17,7 +15,7 @@ export type MistakeKind = Omit<RequestMistake, 'found'> & {
   /** How many rows have other values. */
   readonly foundOthers: number
   /** The first rows, as the spreadsheet numbers them. */
-  readonly rows: readonly RowRange[]
+  readonly rows: readonly { readonly from: number; readonly to: number }[]
   /** The refs of the first rows that have one. */
   readonly refs: readonly string[]
 }
@@ -98,7 +96,7 @@ function toKind({ values, withValue, ...kind }: OpenKind): MistakeKind {
 }
 
 /** `2–31, 40`; ends with an ellipsis if there are more rows than these. */
-export function formatRows(ranges: readonly RowRange[], count: number): string {
+export function formatRows(ranges: MistakeKind['rows'], count: number): string {
   const listed = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
   const texts = ranges.map(({ from, to }) => (from === to ? String(from) : `${from}–${to}`))
   return [...texts, ...(listed < count ? ['…'] : [])].join(', ')

@@ -63,13 +63,13 @@ export {
 } from './sql/projects.ts'
 export { deleteExpired, deleteOldRecords, recordRetentionMs } from './sql/retention.ts'
 export { type DescribePlace, placeOf } from './sql/search-tables.ts'
-export type { StatusReport } from './sql/status.ts'
 export {
   listGaps,
   listNotified,
   readBehaviours,
   readProjectState,
   readStatus,
+  type StatusReport,
 } from './sql/status.ts'
 export {
   clearJobFailure,

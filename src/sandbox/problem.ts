@@ -166,22 +166,20 @@ export function createQueryReader(query: URLSearchParams, s: Switches) {
   }
 }
 
-type FieldKind = 'text' | 'string' | 'text or null' | 'boolean' | 'integer' | 'object'
-
-const fieldChecks: Record<FieldKind, (value: unknown) => boolean> = {
-  text: (value) => typeof value === 'string' && value.trim() !== '',
-  string: (value) => typeof value === 'string',
-  'text or null': (value) => typeof value === 'string' || value === null,
-  boolean: (value) => typeof value === 'boolean',
-  integer: (value) => Number.isSafeInteger(value) && Number(value) > 0,
-  object: (value) => isObject(value),
+const fieldChecks = {
+  text: (value: unknown) => typeof value === 'string' && value.trim() !== '',
+  string: (value: unknown) => typeof value === 'string',
+  'text or null': (value: unknown) => typeof value === 'string' || value === null,
+  boolean: (value: unknown) => typeof value === 'boolean',
+  integer: (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0,
+  object: isObject,
 }
 
 /** Fields of `optional` may be absent. Throws Problem with every invalid one. */
 export function readBody(
   body: unknown,
-  required: Readonly<Record<string, FieldKind>>,
-  optional: Readonly<Record<string, FieldKind>> = {},
+  required: Readonly<Record<string, keyof typeof fieldChecks>>,
+  optional: typeof required = {},
 ): Readonly<Record<string, unknown>> {
   if (!isObject(body)) throw validationProblem({ field: 'body', message: 'must be a JSON object' })
   const issues = Object.entries({ ...required, ...optional }).flatMap(([field, kind]) => {

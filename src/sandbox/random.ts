@@ -12,7 +12,6 @@ export const purposes = {
   sender: 7,
   text: 8,
   handled: 9,
-
   agent: 10,
   origin: 11,
   person: 12,
@@ -22,9 +21,8 @@ export const purposes = {
   outcome: 16,
   recording: 17,
   fault: 18,
-
-  latency: 19,
   mutation: 19,
+  latency: 20,
   rollup: 21,
   phrase: 22,
   token: 23,

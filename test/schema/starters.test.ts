@@ -14,7 +14,7 @@ import {
   analystObjects,
   relationsOf,
 } from '../../src/analytics/views/all-views.ts'
-import type { Aggregation } from '../../src/analytics/views/view-spec.ts'
+import type { ViewColumn } from '../../src/analytics/views/view-spec.ts'
 import { describeColumn } from '../../src/analytics/views/view-spec.ts'
 import { openViewsWarehouse } from '../analytics/sql/view-fixtures.ts'
 import { databases } from '../support/databases.ts'
@@ -104,7 +104,7 @@ test('a measure of Cube combines values as their column says, and only of rows t
   for (const { name, columns, alternatives } of analystObjects) {
     const measures = cubes.find((cube) => cube.name === name)?.measures ?? []
     const named = (prefix: string) => measures.filter((measure) => measure.name.startsWith(prefix))
-    const columnsWith = (isWanted: (aggregation: Aggregation) => boolean) =>
+    const columnsWith = (isWanted: (aggregation: ViewColumn['aggregation']) => boolean) =>
       Object.keys(columns).filter((column) => isWanted(columns[column]?.aggregation ?? 'none'))
     expect(names(named('sum_of_'))).toEqual(
       columnsWith((is) => is === 'sum').map((column) => `sum_of_${column}`),

@@ -5,21 +5,6 @@
 import { columns, type Table } from '../../document/page.ts'
 import { formatCount, formatSeconds } from '../../values/format.ts'
 
-/**
- * `from none`: nothing before, so no per cent. `nothing now`, `nothing before`: a median or a share
- * of nothing. `nothing to compare`: neither has a value, or the mirror does not reach back so far.
- * `before not whole`: growth would be the mirror's.
- */
-export type Comparison =
-  | 'up'
-  | 'down'
-  | 'unchanged'
-  | 'from none'
-  | 'nothing now'
-  | 'nothing before'
-  | 'nothing to compare'
-  | 'before not whole'
-
 export type Change = {
   readonly value: number | null
   readonly before: number | null
@@ -27,7 +12,20 @@ export type Change = {
   readonly change: number | null
   /** `change` in per cent of `before`; null also if `before` is 0. */
   readonly changePercent: number | null
-  readonly comparison: Comparison
+  /**
+   * `from none`: nothing before, so no per cent. `nothing now`, `nothing before`: a median or a
+   * share of nothing. `nothing to compare`: neither has a value, or the mirror does not reach back
+   * so far. `before not whole`: growth would be the mirror's.
+   */
+  readonly comparison:
+    | 'up'
+    | 'down'
+    | 'unchanged'
+    | 'from none'
+    | 'nothing now'
+    | 'nothing before'
+    | 'nothing to compare'
+    | 'before not whole'
 }
 
 export function changeOf(

@@ -14,7 +14,7 @@ import { type HourRow, type ReportData, readReportData } from '../sql/report-dat
 import type { DayLevels, ReportNumbers, ResponseTimeRow, TargetRow } from '../sql/report-periods.ts'
 import type { OpenQueue } from '../sql/waiting.ts'
 import { type Change, changeOf } from './change.ts'
-import { findUncertainties, type Uncertainty } from './uncertainties.ts'
+import { findUncertainties } from './uncertainties.ts'
 
 export type Report = {
   readonly project: ProjectName
@@ -43,35 +43,30 @@ export type Report = {
     | 'humanMessages'
     | 'aiMessages'
   >
-  readonly responseTimes: readonly ResponseTime[]
+  readonly responseTimes: readonly (Pick<ResponseTimeRow, 'which' | 'clock' | 'hours'> &
+    Changes<'answers' | 'medianSeconds' | 'p90Seconds'>)[]
   readonly backlog: Changes<'opened' | 'reopenings' | 'handlings' | 'openAtEnd' | 'waitingAtEnd'>
   readonly waitingNow: OpenQueue
   /** Of the conversations created in the period. */
   readonly ai: Changes<
     'withAi' | 'aiOnly' | 'handedOver' | 'withAiShare' | 'aiOnlyShare' | 'handedOverShare'
   >
-  readonly agents: readonly Agent[]
+  readonly agents: readonly ({ readonly name: string } & Changes<
+    'messages' | 'conversations' | 'answers' | 'medianSeconds' | 'p90Seconds'
+  >)[]
   /** Null: calls are not mirrored. */
   readonly calls: Changes<
     'calls' | 'callers' | 'withRecording' | 'withLength' | 'seconds' | 'medianSeconds'
   > | null
-  readonly targets: readonly Target[]
+  readonly targets: readonly (Pick<TargetRow, 'name' | 'targetSeconds' | 'hours'> &
+    Changes<'waits' | 'met' | 'missed' | 'open' | 'without' | 'metShare'>)[]
   readonly days: readonly Day[]
   readonly hours: readonly HourRow[]
-  readonly uncertainties: readonly Uncertainty[]
+  /** `what`: a stable name. */
+  readonly uncertainties: readonly { readonly what: string; readonly text: string }[]
 }
 
 type Changes<Name extends string> = { readonly [name in Name]: Change }
-
-type ResponseTime = Pick<ResponseTimeRow, 'which' | 'clock' | 'hours'> &
-  Changes<'answers' | 'medianSeconds' | 'p90Seconds'>
-
-type Agent = { readonly name: string } & Changes<
-  'messages' | 'conversations' | 'answers' | 'medianSeconds' | 'p90Seconds'
->
-
-type Target = Pick<TargetRow, 'name' | 'targetSeconds' | 'hours'> &
-  Changes<'waits' | 'met' | 'missed' | 'open' | 'without' | 'metShare'>
 
 /** `weekday`: 1 = Monday … 7. `isWhole`: it is over and read to its end. */
 export type Day = DayLevels & { readonly weekday: number; readonly isWhole: boolean } & Readonly<

@@ -4,13 +4,11 @@ import { formatCount, pluralize, timeText } from '../../values/format.ts'
 import { parseTime } from '../../values/time.ts'
 import type { ReportData } from '../sql/report-data.ts'
 
-/** `what`: a stable name. */
-export type Uncertainty = { readonly what: string; readonly text: string }
-
 /** Sentences by the stable name of the reason; false = it does not apply. */
 type Reasons = Readonly<Record<string, string | false>>
 
-export function findUncertainties(data: ReportData): Uncertainty[] {
+/** `what`: the name. */
+export function findUncertainties(data: ReportData) {
   const { current, streams, quality } = data
   const reasons: Reasons[] = [
     ofTheFacts(data),

@@ -38,20 +38,19 @@ export type FactDerivation = {
   readonly clear?: (context: ProjectDb) => Promise<void>
 }
 
-type IdColumn = readonly [table: string, column: string]
-
 /** Lists ids of stored rows, and of facts whose rows may be gone. */
-export function idsOf(stored: IdColumn, derived: IdColumn): FactDerivation['listIds'] {
+export function idsOf(
+  ...columns: readonly (readonly [table: string, column: string])[]
+): FactDerivation['listIds'] {
   return async ({ db, project }, after, limit) => {
-    const [rows, facts] = [stored, derived].map(([table, column]) => {
+    const listed = columns.map(([table, column]) => {
       const id = sql.ref(column)
       return sql`select id from (select distinct ${id} as id from ${sql.table(table)}
         where project_id = ${project} and ${id} > ${after} order by ${id} limit ${limit}) as listed`
     })
-    const ids = await sql<{
-      id: string
-    }>`${rows} union ${facts} order by id limit ${limit}`.execute(db)
-    return ids.rows.map(({ id }) => id)
+    const { rows } = await sql<{ id: string }>`${sql.join(listed, sql` union `)}
+      order by id limit ${limit}`.execute(db)
+    return rows.map(({ id }) => id)
   }
 }
 

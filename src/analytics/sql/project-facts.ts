@@ -41,8 +41,6 @@ export type FactsOptions = {
 
 type Work = ProjectDb & { readonly settings: FactsSettings; readonly calendar: Calendar }
 
-export type ProjectFacts = ReturnType<typeof createProjectFacts>
-
 /** `isComplete`: nothing is left to be derived. */
 export function createProjectFacts(context: ProjectDb, settings: FactsSettings) {
   const calendar = createCalendar({ ...settings.analytics, timeZone: settings.timeZone })

@@ -49,10 +49,8 @@ export async function readOpenQueue(read: SnapshotReader, project: ProjectId): P
 }
 
 /** How many the service's `waitingSince` contradicts: it is not documented when it changes. */
-type ServiceDifference = { readonly otherwise: number; readonly onlyService: number }
-
 export function serviceDifference(project: ProjectId) {
-  return sql<ServiceDifference>`
+  return sql<Readonly<Record<'otherwise' | 'onlyService', number>>>`
     select (select count(*) from fct_conversation f
         join conversations c on c.project_id = f.project_id and c.id = f.conversation_id
         where f.project_id = ${project} and f.waiting_since is not null
@@ -70,7 +68,7 @@ export function countOnlyService(project: ProjectId) {
 
 /** In a sentence; null: the service agrees. `among`: which waiting conversations were compared. */
 export function describeDifference(
-  { otherwise, onlyService }: ServiceDifference,
+  { otherwise, onlyService }: Readonly<Record<'otherwise' | 'onlyService', number>>,
   among = 'the waiting conversations',
 ): string | null {
   const ours = `no or another time for ${formatCount(otherwise)} of ${among}`

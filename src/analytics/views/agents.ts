@@ -39,15 +39,15 @@ const agentColumns = {
   },
 } as const
 
-type AgentRows = {
-  readonly keys: Readonly<Record<string, string>>
-  readonly join?: string
-  /** More conditions. */
-  readonly and?: string
-}
-
-/** What agents wrote, and what they answered. */
-export function agentSources(written: AgentRows, answered: AgentRows): MergedSource[] {
+/** What agents wrote, and what they answered. `and`: more conditions. */
+export function agentSources(
+  written: {
+    readonly keys: Readonly<Record<string, string>>
+    readonly join?: string
+    readonly and?: string
+  },
+  answered: typeof written,
+): MergedSource[] {
   const key = ['w.project_id', ...Object.values(written.keys)]
   return [
     {

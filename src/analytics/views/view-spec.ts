@@ -9,11 +9,6 @@ import {
 import type { ListStreamName } from '../../../schema/stream-specs.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 
-/** How several rows combine. `weightedBy`: a mean, weighted by the sum of these columns. */
-export type Aggregation =
-  | Exclude<NumberUse, 'dimension'>
-  | { readonly weightedBy: readonly string[] }
-
 export type ViewColumn = {
   readonly type: ColumnType
   readonly isNullable: boolean
@@ -22,8 +17,11 @@ export type ViewColumn = {
   readonly note: string
   /** A key identifies rows, a time orders them, a dimension groups, a measure is counted. */
   readonly role: 'key' | 'time' | 'dimension' | 'measure'
-  /** Of a measure; else `none`. */
-  readonly aggregation: Aggregation
+  /**
+   * How several rows of a measure combine; else `none`. `weightedBy`: a mean, weighted by the sum of
+   * these columns.
+   */
+  readonly aggregation: Exclude<NumberUse, 'dimension'> | { readonly weightedBy: readonly string[] }
 }
 
 export type AnalyticsView = {
@@ -55,7 +53,7 @@ const kindOf =
   (
     type: ColumnType,
     role: ViewColumn['role'],
-    aggregation: Aggregation = 'none',
+    aggregation: ViewColumn['aggregation'] = 'none',
     unit: ViewColumn['unit'] = null,
   ) =>
   (note: string): ViewColumn => ({ type, isNullable: false, unit, note, role, aggregation })

@@ -37,9 +37,9 @@ import {
 } from '../options.ts'
 import { renderEstimate } from './render-import.ts'
 
-type Options = CommonOptions & PersonOption & { readonly expires?: Ms }
-/** Options of the target and of the request's fields. */
-type OwnOptions = Readonly<Record<string, unknown>>
+/** The others are of the target and of the request's fields. */
+type Options = CommonOptions &
+  PersonOption & { readonly expires?: Ms; readonly [option: string]: unknown }
 
 const helpText = (some: readonly Operation[]) => `
 Examples:
@@ -62,7 +62,7 @@ export function addCommand(context: CommandContext): Command {
 
 function operationCommand(operation: Operation) {
   const { target, summary } = operationTypes[operation]
-  return defineProjectCommand<Options & OwnOptions>({
+  return defineProjectCommand<Options>({
     name: operation,
     summary,
     description: `${capitalize(summary)}.`,
@@ -121,7 +121,7 @@ async function runAdd(
   context: CommandContext,
   { config, project, hint }: ProjectCall,
   operation: Operation,
-  options: Options & OwnOptions,
+  options: Options,
 ): Promise<CommandResult> {
   const createdBy = decidingPerson(context, config, options)
   const { addWriteback, fillReply } = await context.load(() => import('../../app/outbox.ts'))
@@ -140,11 +140,7 @@ async function runAdd(
 }
 
 /** The options in the form of an import line. */
-async function toRequestLine(
-  context: CommandContext,
-  operation: Operation,
-  options: Options & OwnOptions,
-) {
+async function toRequestLine(context: CommandContext, operation: Operation, options: Options) {
   const { target } = operationTypes[operation]
   const optionValue = (option: string) => options[new Option(option).attributeName()]
   const line: Record<string, unknown> = { operation, [`${target}_id`]: options[target] }

@@ -24,8 +24,6 @@ import type { ReviewPageText } from '../render/review-files.ts'
 import { linesOf } from '../render/table.ts'
 import { renderBatch, renderBatches, renderBatchProgress } from './render-batch.ts'
 
-type Options = CommonOptions & { readonly limit: number; readonly before?: string }
-
 const examples = `
 A batch is what was queued together: by one import, by a revert, or by SQL with a batch_id of its own.
 
@@ -35,7 +33,9 @@ Examples:
 
 Exit code: 0 listed · 1 failed, trying again may help · 2 a person must change something`
 
-const listCommand = defineProjectCommand<Options>({
+const listCommand = defineProjectCommand<
+  CommonOptions & { readonly limit: number; readonly before?: string }
+>({
   name: 'batches',
   summary: 'list batches, and show one',
   description:

@@ -32,16 +32,6 @@ import {
 import { nextStepsOfEntry, renderEntries, renderWithoutProject } from '../render/outbox.ts'
 import { alignColumns, linesOf } from '../render/table.ts'
 
-type ListOptions = CommonOptions & {
-  readonly status?: readonly WritebackStatus[]
-  readonly operation?: readonly Operation[]
-  readonly batch?: string
-  readonly target?: string
-  readonly limit: number
-  readonly newest?: true
-  readonly csv?: true
-}
-
 const listHelp = `
 The end of an id is enough for every command that takes one: ids of one import begin alike.
 
@@ -68,7 +58,17 @@ export const statusOption = () =>
     parseChoices(writebackStatuses),
   )
 
-export const listCommand = defineProjectCommand<ListOptions>({
+export const listCommand = defineProjectCommand<
+  CommonOptions & {
+    readonly status?: readonly WritebackStatus[]
+    readonly operation?: readonly Operation[]
+    readonly batch?: string
+    readonly target?: string
+    readonly limit: number
+    readonly newest?: true
+    readonly csv?: true
+  }
+>({
   name: 'list',
   summary: 'list write-backs, in the order of the queue',
   description: 'Lists write-backs in queue order, and counts all that match by status.',

@@ -136,8 +136,6 @@ export function renderBatchProgress(
   )
 }
 
-type Listed = BatchesReport['batches'][number]
-
 const head = ['batch', 'queued', 'by', 'rows', 'state', '', 'of which', 'done', 'title']
 
 export function renderBatches(
@@ -159,7 +157,7 @@ function withoutTitles(rows: readonly (readonly string[])[]): readonly (readonly
   return hasTitles ? rows : rows.map((row) => row.slice(0, -1))
 }
 
-function toCells(batch: Listed, now: EpochMs): string[] {
+function toCells(batch: BatchesReport['batches'][number], now: EpochMs): string[] {
   const { id, title, createdAt, createdBy, rows, counts } = batch
   return [
     id,
@@ -174,7 +172,10 @@ function toCells(batch: Listed, now: EpochMs): string[] {
   ]
 }
 
-function doneWhen({ state, finishedAt, counts, estimate }: Listed, now: EpochMs): string {
+function doneWhen(
+  { state, finishedAt, counts, estimate }: BatchesReport['batches'][number],
+  now: EpochMs,
+): string {
   if (finishedAt !== null) return formatAge(finishedAt, now)
   if (state === 'stopped') return 'stopped'
   if (state === 'uncertain') return 'waits for a decision'

@@ -1,6 +1,7 @@
 /**
  * What the address of a page about a period asks for: days, an agent, and the order of the rows.
  */
+import type { PeriodRow } from '../../analytics/analytics.ts'
 import { type DateRange, parseDate } from '../../analytics/core/report-period.ts'
 import { withQuery } from '../../values/address.ts'
 import { dateText, dayNumber } from '../../values/days.ts'
@@ -58,16 +59,15 @@ export function parseOrder(
   return { column: asked.replace(/^-/, ''), isDescending: asked.startsWith('-') }
 }
 
-type Row = Readonly<Record<string, string | number | null>>
 const collator = new Intl.Collator('en', { numeric: true })
 
 /** What has no value comes last either way; equal rows by `key`. */
-export function sortRows<R extends Row>(
+export function sortRows<R extends PeriodRow>(
   rows: readonly R[],
   { column, isDescending }: Order,
   key: readonly string[],
 ) {
-  const compare = (a: Row, b: Row, name: string): number => {
+  const compare = (a: PeriodRow, b: PeriodRow, name: string): number => {
     const [left = null, right = null] = [a[name], b[name]]
     if (left === null || right === null) return left === right ? 0 : left === null ? 1 : -1
     const isLess =

@@ -164,11 +164,6 @@ const findsNobody = () => ({
   ),
 })
 
-type DraftOptions = Pick<ImportOptions, 'createdBy' | 'audit' | 'now'> & {
-  readonly form: ImportForm
-  readonly parse: Pick<SheetOptions, 'findConversation'>
-}
-
 /**
  * Always as drafts, which send nothing. `mistakesFile`: the rows with mistakes, as a workbook if the
  * file is one; null = there are none. `head`: the columns of a table.
@@ -177,7 +172,14 @@ async function importDrafts(
   config: Config,
   project: ProjectConfig,
   { name, bytes }: KeptFile,
-  { form, parse, ...options }: DraftOptions,
+  {
+    form,
+    parse,
+    ...options
+  }: Pick<ImportOptions, 'createdBy' | 'audit' | 'now'> & {
+    readonly form: ImportForm
+    readonly parse: Pick<SheetOptions, 'findConversation'>
+  },
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'deskmirror-import-'))
   try {

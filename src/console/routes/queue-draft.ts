@@ -60,18 +60,18 @@ async function findOpenBatch(outbox: Outbox, name: string): Promise<string> {
   }
 }
 
-type RowsToQueue = {
-  /** As an import has them. */
-  readonly rows: readonly object[]
-  readonly allowDuplicates?: boolean
-  /** In the audit log. */
-  readonly detail: string
-}
-
-/** Null: they are queued, or were. */
+/** `rows`: as an import has them. `detail`: in the audit log. Null: they are queued, or were. */
 export async function queueDraft(
   { config, project, viewer, outbox, frame }: OpenedToWrite,
-  { rows, allowDuplicates = false, detail }: RowsToQueue,
+  {
+    rows,
+    allowDuplicates = false,
+    detail,
+  }: {
+    readonly rows: readonly object[]
+    readonly allowDuplicates?: boolean
+    readonly detail: string
+  },
 ): Promise<DraftProblem | null> {
   const source = Readable.from([Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'))])
   const batchId = await findOpenBatch(

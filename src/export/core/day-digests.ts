@@ -96,15 +96,13 @@ function sha256(text: string): string {
 
 /**
  * `changed`: as many rows, and not the same ones. `more` and `fewer` say nothing about the other
- * rows of the day: a digest shows only that something is different.
+ * rows of the day: a digest shows only that something is different. `before` and `now`: how many
+ * rows.
  */
-type DayState = 'same' | 'more' | 'fewer' | 'changed'
-
-/** `before` and `now`: how many rows. */
 export type DayChange = {
   readonly stream: StreamName
   readonly day: string | null
-  readonly state: DayState
+  readonly state: 'same' | 'more' | 'fewer' | 'changed'
   readonly before: number
   readonly now: number
 }
@@ -114,7 +112,7 @@ export type StreamChange = {
   readonly stream: StreamName
   readonly before: number
   readonly now: number
-  readonly counts: Readonly<Record<DayState, number>>
+  readonly counts: Readonly<Record<DayChange['state'], number>>
   readonly days: readonly DayChange[]
 }
 
@@ -135,7 +133,7 @@ function compareStream(
   const later = byDay(now?.days ?? [])
   const days = [...new Set([...before.keys(), ...later.keys()])].toSorted(byDate)
   const all = days.map((day) => compareDay(stream, day, before.get(day), later.get(day)))
-  const count = (state: DayState) => all.filter((change) => change.state === state).length
+  const count = (state: DayChange['state']) => all.filter((change) => change.state === state).length
   return {
     stream,
     before: rows,

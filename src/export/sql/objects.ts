@@ -100,7 +100,7 @@ async function sqliteTypes(
   { columnOrigins }: LocalReads,
   name: string,
   columns: readonly CatalogColumn[],
-  schemaType: SchemaTypes,
+  schemaType: (object: string, column: string) => ExportType | undefined,
 ): Promise<readonly (ExportType | undefined)[]> {
   const names = columns.map((column) => quoteName(column.name)).join(', ')
   const origins = await columnOrigins(`select ${names} from ${quoteName(name)}`)
@@ -147,10 +147,8 @@ function keyOf(name: string, columns: readonly CatalogColumn[]): readonly string
     .map(({ name }) => name)
 }
 
-/** As the schema describes it: SQLite's declarations do not tell times and JSON from text. */
-type SchemaTypes = (object: string, column: string) => ExportType | undefined
-
-async function readSchemaTypes(run: SnapshotReader): Promise<SchemaTypes> {
+/** As the schema describes them: SQLite's declarations do not tell times and JSON from text. */
+async function readSchemaTypes(run: SnapshotReader) {
   const rows = await run(sql<{
     stream: keyof typeof streamSpecs
     column_name: string
@@ -163,7 +161,7 @@ async function readSchemaTypes(run: SnapshotReader): Promise<SchemaTypes> {
       columnTypeOf(type),
     ]),
   )
-  return (object, column) => {
+  return (object: string, column: string): ExportType | undefined => {
     const [declared] = specs[object]?.columns[column] ?? []
     const ofTable = declared && plainType[declared]
     const type =

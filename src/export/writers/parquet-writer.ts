@@ -72,19 +72,22 @@ function hasUsefulBounds(key: readonly string[], { name, type }: ExportColumn): 
   return (type !== 'text' && type !== 'json') || key.includes(name)
 }
 
-type ParquetType = {
-  readonly element: Omit<SchemaElement, 'name'>
-  readonly encode: (value: NonNullable<ExportValue>) => ExportValue
-}
-
 const asIs = (value: NonNullable<ExportValue>): ExportValue => value
-const text: ParquetType = {
+const text = {
   element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   encode: asIs,
-}
+} as const
 
 /** Times in milliseconds, dates in days, both since 1970. */
-const parquetTypes: Readonly<Record<ExportType, ParquetType>> = {
+const parquetTypes: Readonly<
+  Record<
+    ExportType,
+    {
+      readonly element: Omit<SchemaElement, 'name'>
+      readonly encode: (value: NonNullable<ExportValue>) => ExportValue
+    }
+  >
+> = {
   text,
   integer: { element: { type: 'INT64' }, encode: BigInt },
   number: { element: { type: 'DOUBLE' }, encode: asIs },

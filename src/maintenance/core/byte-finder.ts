@@ -16,9 +16,7 @@ type Group = {
   readonly filter: Uint8Array
 }
 
-/** True: the text need not be found again. */
-type OnFound = (text: number, start: number) => boolean
-
+/** `onFound` returns whether the text need not be found again. */
 export function createFinder(texts: readonly string[]) {
   const encoded = texts.map((text) => Uint8Array.from(Buffer.from(text), toLower))
   const groups = widths.map((width): Group => {
@@ -29,7 +27,7 @@ export function createFinder(texts: readonly string[]) {
     if (group !== undefined) addText(group, bytes, n)
   }
   const used = groups.filter(({ pieces }) => pieces.size > 0)
-  return (data: Uint8Array, onFound: OnFound): void => {
+  return (data: Uint8Array, onFound: (text: number, start: number) => boolean): void => {
     const aligned = data.byteOffset % 4 === 0 ? data : Uint8Array.from(data)
     for (const group of used) findIn(group, aligned, encoded, onFound)
   }
@@ -61,7 +59,7 @@ function findIn(
   { width, pieces, filter }: Group,
   data: Uint8Array,
   texts: readonly Uint8Array[],
-  onFound: OnFound,
+  onFound: (text: number, start: number) => boolean,
 ) {
   const words = new Int32Array(data.buffer, data.byteOffset, data.length >> 2)
   for (let i = 0; i + width <= words.length; i++) {

@@ -20,9 +20,6 @@ export type Place = Pick<Remains, 'place' | 'why' | 'command'> & {
   readonly isKept?: true
 }
 
-/** `whole`: all of a cell, or of a text in its JSON. `longer`: a part of a longer word. */
-export type Match = 'whole' | 'part' | 'longer'
-
 /** A piece of a value, by which it is found. */
 export type Piece = { readonly text: string; readonly value: number; readonly kind: ValueKind }
 
@@ -40,8 +37,11 @@ export function createTally(pieces: readonly Piece[]) {
     new Set([...numbers].flatMap((n) => pieces[n]?.value ?? []))
   const others = (without: ReadonlySet<number>) => [...pieces.keys()].filter((n) => !without.has(n))
   return {
-    /** True: the piece is common, so that it need not be found again. */
-    add: (place: Place, piece: number, match: Match): boolean => {
+    /**
+     * `whole`: all of a cell, or of a text in its JSON. `longer`: a part of a longer word. True: the
+     * piece is common, so that it need not be found again.
+     */
+    add: (place: Place, piece: number, match: 'whole' | 'part' | 'longer'): boolean => {
       const known = place.isKept ? kept : inTables
       known.add(piece)
       if (match === 'longer') return false

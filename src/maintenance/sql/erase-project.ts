@@ -26,7 +26,7 @@ import { countParts, type Erased, type ErasedRows, ofVisitors } from './erase.ts
 import { withoutTriggers } from './move-rows.ts'
 
 /**
- * `kept`: who holds the streams now, and where the project has moved. `kept while configured`: a
+ * Of the tables that are not erased like all others. `kept`: who holds the streams now, and where the project has moved. `kept while configured`: a
  * project that is read anew must neither send again what it sent before a backup that is restored
  * some day, nor mirror people again who were erased. `guarded`: its triggers refuse to lose rows,
  * or count each one. `first`: how far lists were read, since when changes were watched, and from what
@@ -34,10 +34,14 @@ import { withoutTriggers } from './move-rows.ts'
  * killed erasure has left is not new to the next sync. `late`: by it, that sync knows which facts
  * and words there are. `last`: it holds the stop of sending.
  */
-type ErasureRole = 'kept' | 'kept while configured' | 'guarded' | 'first' | 'late' | 'last'
-
-/** Of the tables that are not erased like all others. */
-const roles: Readonly<Partial<Record<keyof typeof tables, ErasureRole>>> = {
+const roles: Readonly<
+  Partial<
+    Record<
+      keyof typeof tables,
+      'kept' | 'kept while configured' | 'guarded' | 'first' | 'late' | 'last'
+    >
+  >
+> = {
   sync_locks: 'kept',
   sync_moves: 'kept',
   sync_sends: 'kept while configured',

@@ -7,15 +7,12 @@ import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { describeMove, findMove, readMoves } from '../../warehouse/moves.ts'
 
-/** `keyFingerprint`: of the key that the service denied. */
-type ProjectPause = {
-  readonly until: EpochMs
-  readonly keyFingerprint: string
-  readonly why: string
-}
-
-/** `null` ends the pause. */
-export function setPause(db: Db, project: ProjectId, pause: ProjectPause | null): Promise<void> {
+/** `keyFingerprint`: of the key that the service denied. Null ends the pause. */
+export function setPause(
+  db: Db,
+  project: ProjectId,
+  pause: { readonly until: EpochMs; readonly keyFingerprint: string; readonly why: string } | null,
+): Promise<void> {
   const { until = null, keyFingerprint = null, why = null } = pause ?? {}
   return updateProject(db, project, {
     paused_until: until,
@@ -24,7 +21,7 @@ export function setPause(db: Db, project: ProjectId, pause: ProjectPause | null)
   })
 }
 
-export async function readPause(db: Db, project: ProjectId): Promise<ProjectPause | null> {
+export async function readPause(db: Db, project: ProjectId) {
   const row = await readProject(db, project)
   if (row?.paused_until == null) return null
   return {

@@ -15,14 +15,7 @@ import { isInSchema, quoteName } from '../../warehouse/dialect.ts'
 import { batchReader } from '../../warehouse/postgres-cursor.ts'
 import { createFinder } from '../core/byte-finder.ts'
 import type { ErasedValue } from '../core/erased-values.ts'
-import {
-  createTally,
-  type Match,
-  type Piece,
-  type Place,
-  piecesOf,
-  type Remains,
-} from '../core/remains.ts'
+import { createTally, type Piece, type Place, piecesOf, type Remains } from '../core/remains.ts'
 
 /** A place that could not be looked through. */
 export type Unread = { readonly place: string; readonly why: string }
@@ -115,7 +108,7 @@ function createSearch(pieces: readonly Piece[]) {
 }
 
 /** `jo@example.com` is in `mojo@example.com`, which is someone else's. */
-function matchAt(data: Buffer, start: number, { text, kind }: Piece): Match {
+function matchAt(data: Buffer, start: number, { text, kind }: Piece) {
   if (kind === 'text' && !text.includes('@')) return 'part'
   const end = start + Buffer.byteLength(text)
   const before = data.toString('latin1', Math.max(0, start - 2), start)

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest'
 import {
   type Change,
-  type Comparison,
   changeOf,
   formatChange,
   formatValue,
@@ -15,7 +14,7 @@ const changes: readonly {
   readonly before: number | null
   readonly change: number | null
   readonly percent: number | null
-  readonly comparison: Comparison
+  readonly comparison: Change['comparison']
   readonly words: string
 }[] = [
   {

@@ -5,7 +5,6 @@
 
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { MirrorRow } from '../../../schema/row.ts'
-import type { ProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { ChildReadResult } from '../../../src/mirror/core/mirror.ts'
 import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
@@ -49,7 +48,10 @@ export async function readFacts(warehouse: Warehouse): Promise<Record<string, re
 }
 
 /** What a refresh derived, and what a rebuild derives from the same rows. */
-export async function refreshAndRebuild(warehouse: Warehouse, facts: ProjectFacts) {
+export async function refreshAndRebuild(
+  warehouse: Warehouse,
+  facts: Readonly<Record<'refresh' | 'rebuild', () => Promise<unknown>>>,
+) {
   await facts.refresh()
   const refreshed = await readFacts(warehouse)
   await facts.rebuild()

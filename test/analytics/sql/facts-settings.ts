@@ -1,6 +1,5 @@
 /** The settings by which tests derive facts. */
 
-import type { ProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import {
@@ -21,6 +20,6 @@ export function factsOf(
   analytics = settings,
   timeZone = 'Europe/Berlin',
   project = 'main',
-): ProjectFacts {
+) {
   return createProjectFacts(warehouse.projectDb(project), { timeZone, analytics })
 }
