@@ -109,7 +109,7 @@ function renderStatus(
     ),
     ...renderStreamReasons(report.streams.filter(({ failed }) => failed !== interruptedText)),
     ...failureLines(report, now),
-    ...(report.gaps.length === 0 ? ['no gaps'] : renderGaps(report.gaps)),
+    ...(report.gaps.length === 0 ? ['no gaps'] : renderGaps(report.gaps, report.openGaps)),
     ...behaviourLines(report, verbose),
   ]
 }

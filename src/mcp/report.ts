@@ -48,10 +48,10 @@ export const statusTool = defineTool({
   }),
   run: async (_, { db, project, now }) => {
     const { facts, ...read } = await readStatus(db, now(), project, project.streams)
-    const { streams, gaps, writebacks, held, paused, failures } = read
+    const { streams, gaps, openGaps, writebacks, held, paused, failures } = read
     const undecided = await createOutbox(db).listUndecidedBatches(listedBatches)
     const decisions = undecided.map(({ id: batch, ...rest }) => ({ batch, ...rest }))
     const pendingFacts = facts.conversations
-    return { streams, gaps, writebacks, decisions, held, paused, failures, pendingFacts }
+    return { streams, gaps, openGaps, writebacks, decisions, held, paused, failures, pendingFacts }
   },
 })

@@ -372,6 +372,7 @@ describe('status', () => {
         foundAt: '2026-06-01T11:58:00Z',
       },
     ],
+    openGaps: 1,
     facts: { conversations: 1200, isRebuild: false },
     unfinishedErasures: ['v-1'],
     audits: estimateDifferences([auditResult(10_412, 2)], now),
@@ -427,6 +428,12 @@ describe('status', () => {
     ]) {
       expect(out).toContain(line)
     }
+  })
+  test('counts all gaps, of which it has the first thousand', async () => {
+    const gaps = Array.from({ length: 1000 }, () => report.gaps[0]!)
+    const readStatus = async () => ({ ...report, gaps, openGaps: 54_321 })
+    const { out } = await runCommand(statusCommand, ['--project', 'shop'], { readStatus }, { now })
+    expect(out).toContain('… and 54,301 gaps more: `deskmirror export sync_gaps` has all')
   })
   test('says how far the facts for analysts are derived anew, and nothing while they are up to date', async () => {
     const outputOf = async (facts: StatusReport['facts']) =>

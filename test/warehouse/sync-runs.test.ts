@@ -211,6 +211,16 @@ for (const db of databases) {
       )
     })
 
+    test('status counts all open gaps, and has the first thousand', async () => {
+      const { warehouse } = await openTestWarehouse(db)
+      await warehouse.query(`insert into sync_gaps (project_id, id, stream, reason, found_at, seen_at, dedup_key)
+        with recursive n (i) as (select 1 union all select i + 1 from n where i < 1500)
+        select 'main', 'g' || i, 'calls', 'why', '2026-01-01T00:00:00Z', 1, 'g' || i from n`)
+      await warehouse.query("update sync_gaps set resolved_at = found_at where id = 'g7'")
+      const { gaps, openGaps } = await readStatus(warehouse.projectDb('main'), now, usualPolicy)
+      expect([gaps.length, openGaps]).toEqual([1000, 1499])
+    })
+
     test('status shows live workers, a paused project, and a lost request budget', async () => {
       const { warehouse } = await openTestWarehouse(db)
       await recordWorkerHeartbeat(

@@ -45,10 +45,12 @@ export function auditRows(estimates: readonly AuditEstimate[], now: EpochMs): st
 const maxListedGaps = 20
 
 /** The first gaps, and the number of the others. */
-export function renderGaps(gaps: readonly GapReport[]): string[] {
-  const more = gaps.length - maxListedGaps
-  const summary = more > 0 ? [`… and ${pluralize(more, 'gap')} more; --json lists all of them`] : []
-  return [...gaps.slice(0, maxListedGaps).map(renderGap), ...summary]
+export function renderGaps(gaps: readonly GapReport[], all = gaps.length): string[] {
+  const shown = gaps.slice(0, maxListedGaps).map(renderGap)
+  const more = all - shown.length
+  return more === 0
+    ? shown
+    : [...shown, `… and ${pluralize(more, 'gap')} more: \`deskmirror export sync_gaps\` has all`]
 }
 
 function renderGap(gap: GapReport): string {

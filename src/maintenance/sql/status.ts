@@ -20,7 +20,6 @@ import { listAnnounced } from './notifications.ts'
 import { readProjectIncidents } from './projects.ts'
 import { listFailures, listLiveWorkers } from './workers.ts'
 
-/** Gaps in the report; `sync_gaps` has the rest. */
 const maxGaps = 1000
 
 /** `selected`: the streams that the project mirrors. */
@@ -48,6 +47,10 @@ export async function readStatus(
     clockOffset,
     running,
     gaps: await listGaps(db, project),
+    openGaps: await countRowsOf(
+      db,
+      sql`sync_gaps where project_id = ${project} and resolved_at is null`,
+    ),
     facts: await countPendingConversations(context),
     unfinishedErasures: await listUnfinishedErasures(context),
     withoutProject: await createOutbox(context).countWithoutProject(),
@@ -203,7 +206,9 @@ export type StatusReport = {
    * `resumeBy`: the option of `writeback resume` that ends this.
    */
   readonly held: { readonly since: string; readonly why: string; readonly resumeBy: string } | null
+  /** The first thousand of them. */
   readonly gaps: readonly GapReport[]
+  readonly openGaps: number
   readonly facts: {
     /** Whose facts for analysts are still to be derived. */
     readonly conversations: number
