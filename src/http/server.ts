@@ -239,7 +239,7 @@ export const maxConnections = 256
 /** Beyond these, where all of them are being answered: only liveness is. */
 const livenessConnections = 16
 /**
- * What a body must bring in each period: no body is larger but an imported file, which may take
+ * What a body must bring in each period: few are larger, such as an imported file, which may take
  * longer.
  */
 const minProgressBytes = 64 * 1024

@@ -17,6 +17,9 @@ import type { HttpRoutes } from './server.ts'
 
 const retryAfterSeconds = 60
 
+/** The longest message takes some 120 KiB as JSON with every character escaped. */
+const maxDeliveryBytes = 256 * 1024
+
 /** A sender does not wait longer for the queue. */
 const wakeTimeoutMs: Ms = 5000
 
@@ -45,7 +48,8 @@ export function webhookRoutes(receiver: WebhookReceiver): HttpRoutes {
       raw.headers['content-type'] = 'application/octet-stream'
     })
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
-    app.post<{ Params: { project: string } }>('/:project', async (request, reply) => {
+    const options = { bodyLimit: maxDeliveryBytes }
+    app.post<{ Params: { project: string } }>('/:project', options, async (request, reply) => {
       const outcome = await receiveDelivery(receiver, request.params.project, request)
       // The same response for every reason: the client learns neither which projects exist nor
       // which have a secret.

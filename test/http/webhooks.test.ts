@@ -139,10 +139,10 @@ describe('a delivery with the right signature wakes a sync', () => {
     }
   })
 
-  test('of 64 KiB at most', async () => {
+  test('of 256 KiB at most, more than the longest message takes', async () => {
     const { signed, woken } = await startReceiver()
-    expect(await signed(Buffer.alloc(65_536, 'x'))).toEqual(accepted)
-    expect((await signed(Buffer.alloc(65_537, 'x'))).status).toBe(413)
+    expect(await signed(Buffer.alloc(262_144, 'x'))).toEqual(accepted)
+    expect((await signed(Buffer.alloc(262_145, 'x'))).status).toBe(413)
     expect(woken).toHaveLength(1)
   })
 
