@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { withWarehouse } from '../app/open.ts'
 import type { Config } from '../config/config.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
-import type { AuditLog } from '../warehouse/audit-log.ts'
-import { createAuditLog } from '../warehouse/audit-log.ts'
+import { type AuditLog, createAuditLog } from '../warehouse/audit-log.ts'
 
 const validMs: Ms = 15 * 60_000
 

@@ -2,15 +2,17 @@
 import { join } from 'node:path'
 import { UserError } from '../values/user-error.ts'
 import type { ExportFormat } from './core/formats.ts'
-import type {
-  ByteOutput,
-  ExportedObject,
-  ExportProgress,
-  ExportReport,
-  ExportSelection,
-  RowWriter,
+import {
+  type ByteOutput,
+  type ExportedObject,
+  type ExportProgress,
+  type ExportReport,
+  type ExportSelection,
+  findObjects,
+  type RowRequest,
+  type RowWriter,
+  selectRows,
 } from './core/selection.ts'
-import { findObjects, type RowRequest, selectRows } from './core/selection.ts'
 import { createOutputFile, isFolder, type OutputFile, type OutputOptions } from './output-file.ts'
 import type { ExportSnapshot } from './sql/snapshot.ts'
 import { createSqliteExport } from './sql/sqlite-export.ts'

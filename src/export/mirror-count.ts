@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { hasDeletedAt } from '../../schema/mirror-tables.ts'
 import { dayColumn, type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
 import { readTextFile } from '../config/text-file.ts'
+import { tryParseJson } from '../values/json.ts'
 import type { ProjectId } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
 import {
@@ -113,7 +114,7 @@ const documentSchema = z.object({
 export function readVerifyDocument(path: string, projectId: ProjectId) {
   const refuse = (why: string, next: string) =>
     new UserError({ what: `cannot compare with ${path}`, why, next })
-  const document = documentSchema.safeParse(parseOrNull(readText(path)))
+  const document = documentSchema.safeParse(tryParseJson(readText(path)))
   if (!document.success)
     throw refuse(
       'it is not what `verify --json` prints',
@@ -160,12 +161,4 @@ function readText(path: string): string {
     why,
     next: 'check the path and its permissions',
   })
-}
-
-function parseOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

@@ -4,8 +4,11 @@
  * Pure.
  */
 
-import type { RequestParseResult } from '../outbox/core/writeback-request.ts'
-import { type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
+import {
+  type RequestMistake,
+  type RequestParseResult,
+  toMistake,
+} from '../outbox/core/writeback-request.ts'
 
 /**
  * `#REF!`, `#DIV/0!`, `#NAME?`, in any language; those for "not available", which have no mark at

@@ -16,12 +16,6 @@ export type ReportPeriod = DateRange & {
   readonly before: DateRange
 }
 
-/**
- * Without a date, the last ISO week that is over; with one of them, seven days. `last 7 days`: that
- * are over and read to their end.
- */
-export type ReportDates = Partial<DateRange> | 'last 7 days'
-
 /** A year and its leap day. */
 const maxReportDays = 366
 
@@ -33,9 +27,13 @@ export function parseDate(text: string): LocalDate | undefined {
   return Number.isNaN(dayNumber(text)) || dateText(dayNumber(text)) !== text ? undefined : text
 }
 
-/** Throws UserError. `wholeUntil`: the first day that is not over, or not read; '' = none is. */
+/**
+ * `dates`: without one, the last ISO week that is over; with one of them, seven days. `last 7 days`:
+ * that are over and read to their end. `wholeUntil`: the first day that is not over, or not read; ''
+ * = none is. Throws UserError.
+ */
 export function chooseReportPeriod(
-  dates: ReportDates,
+  dates: Partial<DateRange> | 'last 7 days',
   today: LocalDate,
   wholeUntil: LocalDate = today,
 ): ReportPeriod {

@@ -4,12 +4,7 @@ import { datePartsOf, dayNumber } from '../../values/days.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type LocalDate, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import {
-  chooseReportPeriod,
-  type DateRange,
-  datesOf,
-  type ReportDates,
-} from '../core/report-period.ts'
+import { chooseReportPeriod, type DateRange, datesOf } from '../core/report-period.ts'
 import { type HourRow, type ReportData, readReportData } from '../sql/report-data.ts'
 import type { DayLevels, ReportNumbers, ResponseTimeRow, TargetRow } from '../sql/report-periods.ts'
 import type { OpenQueue } from '../sql/waiting.ts'
@@ -77,7 +72,7 @@ export type Day = DayLevels & { readonly weekday: number; readonly isWhole: bool
 export async function readReport(
   { db, kind, project }: ProjectDb,
   name: string,
-  dates: ReportDates,
+  dates: Partial<DateRange> | 'last 7 days',
   now: EpochMs,
 ): Promise<Report | null> {
   const choose = (...days: [LocalDate, LocalDate]) => chooseReportPeriod(dates, ...days)

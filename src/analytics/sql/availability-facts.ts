@@ -11,8 +11,7 @@ import { epochSeconds } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { deriveAvailabilityHours } from '../core/availability-hours.ts'
 import type { TimeSpan } from '../core/calendar.ts'
-import type { FactDerivation, FactSource } from './fact-rows.ts'
-import { insertRows } from './fact-rows.ts'
+import { type FactDerivation, type FactSource, insertRows } from './fact-rows.ts'
 
 /** Changed hours within so much time are replaced together: their snapshots are held in memory. */
 const groupSeconds = 30 * daySeconds

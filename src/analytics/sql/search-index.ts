@@ -10,8 +10,6 @@ import { inList, rowsParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { wordsOf } from '../core/search-words.ts'
 
-type Context = Pick<ProjectDb, 'db' | 'kind' | 'project'>
-
 /** A conversation that exists: when its last message was written, and what was written in it. */
 type IndexedConversation = {
   readonly id: string
@@ -21,7 +19,7 @@ type IndexedConversation = {
 
 /** For conversations without an entry. */
 export async function insertSearchEntries(
-  context: Context,
+  context: ProjectDb,
   conversations: readonly IndexedConversation[],
 ) {
   if (conversations.length === 0) return
@@ -41,7 +39,7 @@ export async function insertSearchEntries(
 
 /** Of these conversations; null: of all. */
 export async function removeSearchEntries(
-  { db, kind, project }: Context,
+  { db, kind, project }: ProjectDb,
   ids: readonly string[] | null,
 ): Promise<void> {
   if (ids?.length === 0) return
@@ -54,7 +52,7 @@ export async function removeSearchEntries(
 
 /** In Postgres each statement is a round trip. */
 async function insertAll(
-  { db, kind, project }: Context,
+  { db, kind, project }: ProjectDb,
   entries: readonly { readonly id: string; readonly number: number; readonly words: string[] }[],
 ): Promise<void> {
   const rows = entries.map(({ words, ...entry }) => ({ ...entry, words: JSON.stringify(words) }))
@@ -77,7 +75,7 @@ const lastSecond: EpochSeconds = 2 ** 33 - 2
 
 /** Free numbers by conversation: nearly always the first choice. */
 async function chooseNumbers(
-  { db, project }: Context,
+  { db, project }: ProjectDb,
   conversations: readonly IndexedConversation[],
 ) {
   const chosen = new Map<number, string>()

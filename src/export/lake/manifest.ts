@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
 import type { ConfiguredLake } from '../../config/lakes.ts'
+import { tryParseJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { errorCode, errorText, UserError } from '../../values/user-error.ts'
 import type { ExportType } from '../core/selection.ts'
@@ -66,7 +67,7 @@ export function readManifest(folder: string): LakeManifest | null {
     if (errorCode(error) === 'ENOENT') return null
     throw refuse(path, errorText(error))
   }
-  const manifest = manifestSchema.safeParse(parseOrNull(text))
+  const manifest = manifestSchema.safeParse(tryParseJson(text))
   if (manifest.success) return manifest.data
   throw refuse(path, 'it is not a manifest that deskmirror has written')
 }
@@ -113,12 +114,4 @@ export function readLakeStatus({
 function refuse(path: string, why: string): UserError {
   const next = 'name another folder, or remove this one and let it be written anew'
   return new UserError({ what: `cannot continue the lake at ${path}`, why, next })
-}
-
-function parseOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

@@ -12,8 +12,14 @@ import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { lockFile } from '../../warehouse/sqlite-file.ts'
-import type { ByteOutput, ExportObject } from '../core/selection.ts'
-import { allRows, findObjects, selectRows, usualTimeColumn } from '../core/selection.ts'
+import {
+  allRows,
+  type ByteOutput,
+  type ExportObject,
+  findObjects,
+  selectRows,
+  usualTimeColumn,
+} from '../core/selection.ts'
 import type { ExportDeps } from '../export-objects.ts'
 import { type KeptFiles, rejectKept } from '../kept-files.ts'
 import { createOutputFile, explainErrors } from '../output-file.ts'
