@@ -204,18 +204,12 @@ for (const [look, options] of Object.entries(looks)) {
     await picture(name)
   }
   for (const [name, path] of chosen(screens)) await take(name, http.address + path)
-  const file = await serveStandAlone({
-    databaseUrl,
-    databaseSetting: path,
-    config: null,
-    port: 0,
-    log,
-    now: Date.now,
+  const file = { databaseUrl, databaseSetting: path, config: null, port: 0, log, now: Date.now }
+  await serveStandAlone(file, async (link) => {
+    await page.goto(link)
+    for (const [name, below] of chosen(readOnly))
+      await take(name, new URL(`/console/p/${projectId}${below}`, link).href)
   })
-  await page.goto(file.link)
-  for (const [name, below] of chosen(readOnly))
-    await take(name, new URL(`/console/p/${projectId}${below}`, file.link).href)
-  await file.close()
   await context.close()
 }
 await browser.close()

@@ -100,26 +100,20 @@ async function serve(
       context.writeErr(`${named ?? 'the warehouse'} has not answered for 5 s; Ctrl-C ends this\n`),
     slowMs,
   )
-  const serving = serveStandAlone({
-    databaseUrl,
-    databaseSetting,
-    config,
-    port,
-    log,
-    now: context.now,
-  })
   // A thread in the middle of a question to SQLite cannot be stopped, and an ordinary exit would
   // wait for it.
   void stopped
     .then(() => delay(closeMs, undefined, { ref: false }))
     .then(() => process.kill(process.pid, 'SIGKILL'))
-  const { link, close } = await serving.finally(() => clearTimeout(slow))
-  context.writeOut(
-    `The console, read-only, until Ctrl-C. The link works once, for 15 minutes:\n${link}\n`,
-  )
-  if (open && context.openStdout().isTerminal && canOpenBrowser()) openBrowser(link)
-  await stopped
-  await close()
+  const served = { databaseUrl, databaseSetting, config, port, log, now: context.now }
+  await serveStandAlone(served, async (link) => {
+    clearTimeout(slow)
+    context.writeOut(
+      `The console, read-only, until Ctrl-C. The link works once, for 15 minutes:\n${link}\n`,
+    )
+    if (open && context.openStdout().isTerminal && canOpenBrowser()) openBrowser(link)
+    await stopped
+  }).finally(() => clearTimeout(slow))
   return exit(0)
 }
 

@@ -41,19 +41,23 @@ export const command = defineCommand<Options, string | undefined>({
     const { stopped, exit } = context.listenForSignals()
     const { serveMcp } = await context.load(() => import('../mcp/mcp.ts'))
     const { versions } = await context.readVersion()
-    const { ended, close } = await serveMcp({
-      ...(config ?? namedWarehouse(named ?? '')),
-      readConfig: () => context.loadConfig('mirror'),
-      configured: config && { config, project: selectCall(config, options.project, what).project },
-      chooseProject: (projects) => selectCall({ projects }, options.project, what).project,
-      person: decidingPerson(context, config, options),
-      version: versions.program,
-      log,
-      now: context.now,
-      explain: (error) => renderError(explainError(error), false).join('\n'),
-    })
-    await Promise.race([stopped, ended])
-    await close()
+    await serveMcp(
+      {
+        ...(config ?? namedWarehouse(named ?? '')),
+        readConfig: () => context.loadConfig('mirror'),
+        configured: config && {
+          config,
+          project: selectCall(config, options.project, what).project,
+        },
+        chooseProject: (projects) => selectCall({ projects }, options.project, what).project,
+        person: decidingPerson(context, config, options),
+        version: versions.program,
+        log,
+        now: context.now,
+        explain: (error) => renderError(explainError(error), false).join('\n'),
+      },
+      stopped,
+    )
     return exit(0)
   },
 })

@@ -9,26 +9,34 @@ import { openHttpServer } from '../http/server.ts'
 import type { Logger } from '../log.ts'
 import { listMirroredProjects } from '../maintenance/sql/projects.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
+import { type Use, withOpened } from '../values/with-opened.ts'
 import { createAuditLog } from '../warehouse/audit-log.ts'
 import { configuredProjects, unconfiguredProject } from './project.ts'
 import { openConsoleReads } from './reads.ts'
 import { consolePlugin } from './routes/routes.ts'
 import { createConsoleLink } from './sign-in-links.ts'
 
-/** `config` null: the projects are those that the warehouse has. `link`: signs in once. */
-export async function serveStandAlone({
-  config,
-  port,
-  log,
-  now,
-  ...address
-}: DatabaseAddress & {
-  readonly config: Config | null
-  readonly port: number
-  readonly log: Logger
-  readonly now: () => EpochMs
-}) {
-  const reads = openConsoleReads(address, now)
+/**
+ * Until `work` ends, which gets a link that signs in once. `config` null: the projects are those
+ * that the warehouse has.
+ */
+export function serveStandAlone(
+  options: DatabaseAddress & {
+    readonly config: Config | null
+    readonly port: number
+    readonly log: Logger
+    readonly now: () => EpochMs
+  },
+  work: (link: string) => Promise<void>,
+): Promise<void> {
+  return withOpened(async (use) => work(await open(options, use)))
+}
+
+async function open(
+  { config, port, log, now, ...address }: Parameters<typeof serveStandAlone>[0],
+  use: Use,
+): Promise<string> {
+  const reads = use(openConsoleReads(address, now))
   // A warehouse that cannot be read is better said now than on the first page.
   const warehouse = await reads.warehouse()
   const configured = config === null ? [] : configuredProjects(config)
@@ -52,17 +60,15 @@ export async function serveStandAlone({
   const http = await openHttpServer({
     host: '127.0.0.1',
     port,
+    otherAddress: 'name another port with --port, or 0 for any free one',
     token: null,
     metrics: null,
     log,
     health: { isAlive: () => true, checkReadiness: async () => [] },
     plugins: [{ prefix: '/console', auth: 'own', plugin }],
   })
-  const close = async () => {
-    await http.close()
-    await reads.close()
-  }
-  return { link: await createConsoleLink(store, http.address, now()), close }
+  use(http)
+  return createConsoleLink(store, http.address, now())
 }
 
 /** Links, and with them sessions, are of this process only. */

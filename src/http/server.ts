@@ -48,6 +48,8 @@ export type HttpServerOptions = {
   readonly host: string
   /** 0: any free one. */
   readonly port: number
+  /** What a person can do where it cannot listen there. */
+  readonly otherAddress?: string
   /** Null only for a loopback address; see `resolveHttpExposure`. */
   readonly token: Secret | null
   /** Another one, which opens nothing but the metrics. */
@@ -208,14 +210,21 @@ const listenErrorText: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'this host name could not be resolved',
 }
 
-async function listen(app: FastifyInstance, { host, port }: HttpServerOptions): Promise<void> {
+async function listen(
+  app: FastifyInstance,
+  {
+    host,
+    port,
+    otherAddress:
+      next = 'set DESKMIRROR_HTTP (`http` in deskmirror.yaml) to another host:port, or to off',
+  }: HttpServerOptions,
+): Promise<void> {
   try {
     await app.listen({ host, port })
   } catch (error) {
     await app.close()
     const why = listenErrorText[errorCode(error)]
     if (why === undefined) throw error
-    const next = 'set DESKMIRROR_HTTP (`http` in deskmirror.yaml) to another host:port, or to off'
     throw new UserError({ what: `cannot listen at ${host}:${port}`, why, next }, { cause: error })
   }
 }

@@ -22,6 +22,7 @@ import { listMirroredProjects } from '../maintenance/sql/projects.ts'
 import { showInvisibleInLines } from '../values/invisible.ts'
 import { isSamePerson } from '../values/person-name.ts'
 import { errorText, UserError } from '../values/user-error.ts'
+import { type Use, withOpened } from '../values/with-opened.ts'
 import { createAuditLog } from '../warehouse/audit-log.ts'
 import { openBoundedQuery } from '../warehouse/bounded-query.ts'
 import { describeMove, findMove } from '../warehouse/moves.ts'
@@ -63,8 +64,12 @@ type ServeOptions = DatabaseAddress &
     readonly explain: (error: unknown) => string
   }
 
-/** `ended`: by the client. Throws UserError if the warehouse cannot be opened. */
-export async function serveMcp(given: ServeOptions) {
+/** Until the client ends, or `stopped`. Throws UserError if the warehouse cannot be opened. */
+export function serveMcp(given: ServeOptions, stopped: Promise<unknown>): Promise<void> {
+  return withOpened((use) => serve(given, use, stopped))
+}
+
+async function serve(given: ServeOptions, use: Use, stopped: Promise<unknown>): Promise<void> {
   const {
     configured,
     databaseUrl,
@@ -83,11 +88,14 @@ export async function serveMcp(given: ServeOptions) {
     opened === null ? undefined : findMove(opened.moves, configured?.project.projectId ?? '')
   const writer = move === undefined ? opened : null
   if (writer === null) await opened?.close()
+  else use(writer)
   const options = move === undefined ? given : asReadOnly(given)
   const audit = writer && createAuditLog(writer.db)
-  const warehouse = await openWarehouse(databaseUrl, { ...address, access: 'read', apart: 'brief' })
+  const reading = { ...address, access: 'read', apart: 'brief' } as const
+  const warehouse = use(await openWarehouse(databaseUrl, reading))
   const isListed = findListed(configured?.config ?? null, options.person) !== undefined
   const session = await openSession(options, warehouse, setting)
+  use(session.query)
   const call = async (tool: Tool, asked: unknown, person: string): Promise<CallToolResult> => {
     const startedAt = performance.now()
     const answerNow = async () => {
@@ -161,13 +169,11 @@ export async function serveMcp(given: ServeOptions) {
     },
     { transport },
   )
+  use(server)
   const ended = new Promise<void>(
     (resolve) => void process.stdin.once('end', resolve).once('close', resolve),
   )
-  const close = async () => {
-    for (const open of [server, session.query, warehouse, writer]) await open?.close()
-  }
-  return { ended, close }
+  await Promise.race([stopped, ended])
 }
 
 /** Nothing can be proposed in a warehouse that has moved away. */
