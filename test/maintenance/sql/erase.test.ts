@@ -27,3 +27,13 @@ for (const db of databases)
       ofOthers.toSorted(),
     )
   })
+
+test('of a visitor with more conversations than a condition of SQLite has parts', async () => {
+  const { warehouse, mirror, count } = await openTestWarehouse(databases[0]!)
+  const many = Array.from({ length: 1100 }, (_, n) => conversation(`c${n}`, { visitor_id: 'a' }))
+  await mirror.commit(commit('visitors', [visitor('a')]))
+  await mirror.commit(commit('conversations', many))
+  const { calls } = settings
+  await erase(warehouse.projectDb('main'), { visitor: 'a', calls }, 'ann')
+  expect(await count('conversations')).toBe(0)
+})
