@@ -14,15 +14,6 @@ export type Column = {
 }
 export type Cell = Html | string | number
 
-type Table = {
-  /** What the rows are; read aloud, and shown above the table if it stands alone. */
-  readonly caption: string | null
-  readonly columns: readonly Column[]
-  readonly rows: readonly (readonly Cell[])[]
-  /** In place of a table without rows. */
-  readonly empty?: string
-}
-
 /**
  * `lines`: the first cell names its row. `cards`: the roles are written out because a phone takes
  * them from the elements.
@@ -30,7 +21,19 @@ type Table = {
 export type TableLayout = 'lines' | 'cards'
 
 export function table(
-  { caption, columns, rows, empty }: Table,
+  {
+    caption,
+    columns,
+    rows,
+    empty,
+  }: {
+    /** What the rows are; read aloud, and shown above the table if it stands alone. */
+    readonly caption: string | null
+    readonly columns: readonly Column[]
+    readonly rows: readonly (readonly Cell[])[]
+    /** In place of a table without rows. */
+    readonly empty?: string
+  },
   layout: TableLayout = 'cards',
 ): Html {
   if (rows.length === 0 && empty !== undefined) return html`<p class="empty">${empty}</p>`

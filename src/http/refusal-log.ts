@@ -6,24 +6,25 @@
 import type { Logger } from '../log.ts'
 import type { Ms } from '../values/time.ts'
 
-type Refusal = {
-  readonly event:
-    | 'http.denied'
-    | 'webhook.rejected'
-    | 'console.token_refused'
-    | 'console.sign_in_refused'
-  readonly project?: string | null
-  /** As it was declared, not as it was requested: there are few. */
-  readonly route?: string | undefined
-  readonly [field: string]: string | boolean | null | undefined
-}
-
 const periodMs: Ms = 60_000
 
 /** By log and kind: how many came in the present period after its first. */
 const counts = new WeakMap<Logger, Map<string, number>>()
 
-export function logRefusal(log: Logger, refusal: Refusal): void {
+export function logRefusal(
+  log: Logger,
+  refusal: {
+    readonly event:
+      | 'http.denied'
+      | 'webhook.rejected'
+      | 'console.token_refused'
+      | 'console.sign_in_refused'
+    readonly project?: string | null
+    /** As it was declared, not as it was requested: there are few. */
+    readonly route?: string | undefined
+    readonly [field: string]: string | boolean | null | undefined
+  },
+): void {
   const ofLog = counts.get(log) ?? new Map<string, number>()
   counts.set(log, ofLog)
   const { event, project, route } = refusal

@@ -25,10 +25,8 @@ export type RemainsReport = {
   readonly elsewhere: readonly string[]
 }
 
-type Database = { readonly db: Db; readonly pool: ConnectionPool }
-
 export async function searchRemains(
-  database: Database,
+  database: { readonly db: Db; readonly pool: ConnectionPool },
   location: DatabaseLocation,
   { values, tables: changed, isRepeated }: Erased,
   describePlace?: DescribePlace,
@@ -43,7 +41,7 @@ export async function searchRemains(
 
 /** Looks for values, and changes nothing. */
 export async function searchWarehouse(
-  { db, pool }: Database,
+  { db, pool }: { readonly db: Db; readonly pool: ConnectionPool },
   location: DatabaseLocation,
   {
     values,

@@ -23,8 +23,6 @@ import { readBodyText, sendChunks, sendResponse } from './response.ts'
 import { receiveRequest, type SandboxService } from './service.ts'
 import type { Switches } from './switches.ts'
 
-export type { SandboxOptions } from './memory-sandbox.ts'
-
 /** Throws RangeError for invalid options, and the system's error for a port in use. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const prefix = options.prefix ?? ''

@@ -1,6 +1,7 @@
 /** Disagreeing clocks, misdated rows, and rows that appear late. */
 import { afterEach, expect, test } from 'vitest'
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
+import type { SandboxOptions } from '../../src/sandbox/memory-sandbox.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { firstRowPaths, sendConforming, sendRequest } from './requests.ts'
 
 let sandbox: Sandbox

@@ -1,6 +1,7 @@
 /** Paging, with each behaviour that the documentation leaves open. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
+import type { SandboxOptions } from '../../src/sandbox/memory-sandbox.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { PageOrder } from '../../src/sandbox/switches.ts'
 import { firstRowPaths, sendRequest } from './requests.ts'
 

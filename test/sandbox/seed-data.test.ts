@@ -1,7 +1,8 @@
 /** The data of the sandbox: the same for the same seed, of any size, and changeable. */
 import { afterEach, expect, test } from 'vitest'
+import type { SandboxOptions } from '../../src/sandbox/memory-sandbox.ts'
 import { truthStreams } from '../../src/sandbox/project.ts'
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { firstRowPaths, sendRequest } from './requests.ts'
 
 const running: Sandbox[] = []

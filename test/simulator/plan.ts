@@ -4,7 +4,7 @@
  */
 
 import type { FaultKind } from '../../src/sandbox/faults.ts'
-import type { SandboxOptions } from '../../src/sandbox/sandbox.ts'
+import type { SandboxOptions } from '../../src/sandbox/memory-sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import type { Ms } from '../../src/values/time.ts'
 import type { Scheduler } from './scheduler.ts'

@@ -10,17 +10,14 @@ import { inList, rowsParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { wordsOf } from '../core/search-words.ts'
 
-/** A conversation that exists: when its last message was written, and what was written in it. */
-type IndexedConversation = {
-  readonly id: string
-  readonly lastAt: EpochSeconds
-  readonly texts: readonly string[]
-}
-
-/** For conversations without an entry. */
+/** Of conversations without an entry: when the last message was written, and all texts. */
 export async function insertSearchEntries(
   context: ProjectDb,
-  conversations: readonly IndexedConversation[],
+  conversations: readonly {
+    readonly id: string
+    readonly lastAt: EpochSeconds
+    readonly texts: readonly string[]
+  }[],
 ) {
   if (conversations.length === 0) return
   const { db, kind, project } = context
@@ -76,7 +73,7 @@ const lastSecond: EpochSeconds = 2 ** 33 - 2
 /** Free numbers by conversation: nearly always the first choice. */
 async function chooseNumbers(
   { db, project }: ProjectDb,
-  conversations: readonly IndexedConversation[],
+  conversations: readonly { readonly id: string; readonly lastAt: EpochSeconds }[],
 ) {
   const chosen = new Map<number, string>()
   let open = conversations.map(({ id, lastAt }) => ({
