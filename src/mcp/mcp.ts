@@ -13,19 +13,18 @@ import {
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import { addressOptions, type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
 import type { Config } from '../config/config.ts'
-import { hasRole, parsePersonName } from '../config/people.ts'
-import { draftRole } from '../console/core/permissions.ts'
+import { parsePersonName } from '../config/people.ts'
 import { type ConsoleProject, unconfiguredProject } from '../console/project.ts'
 import { hideMessages } from '../console/screen.ts'
 import type { Logger } from '../log.ts'
 import { listMirroredProjects } from '../maintenance/sql/projects.ts'
 import { showInvisibleInLines } from '../values/invisible.ts'
-import { isSamePerson } from '../values/person-name.ts'
 import { errorText, UserError } from '../values/user-error.ts'
 import { type Use, withOpened } from '../values/with-opened.ts'
 import { createAuditLog } from '../warehouse/audit-log.ts'
 import { openBoundedQuery } from '../warehouse/bounded-query.ts'
 import { describeMove, findMove } from '../warehouse/moves.ts'
+import { findListed, readAccess } from './access.ts'
 import { findTool, readTool } from './conversations.ts'
 import { describeTool, queryTool } from './describe.ts'
 import { createFrameReader, maxFrameBytes } from './frames.ts'
@@ -204,30 +203,6 @@ async function openSession(
     person: findListed(configured?.config ?? null, person)?.name ?? person,
     ...readAccess(options, false),
     query: await openBoundedQuery(url, from),
-  }
-}
-
-function findListed(config: Config | null, person: string) {
-  return config?.console.people.find(({ name }) => isSamePerson(name, person))
-}
-
-/**
- * What the person may, by the settings as they are now: a role that is taken away, or words that
- * are to be hidden, hold for the next call. `wasListed`: the settings named the person when the
- * server started; if they no longer do, nothing is left. Throws UserError if the settings cannot be
- * read.
- */
-function readAccess({ configured, person, readConfig }: ServeOptions, wasListed: boolean) {
-  if (configured === null) return { hidesMessages: false, drafts: null }
-  const config = readConfig()
-  const known = findListed(config, person)
-  const isRemoved = wasListed && known === undefined
-  const project = config.projects.find(({ name }) => name === configured.project.name)
-  const mayDraft =
-    !config.readOnly && !isRemoved && (known === undefined || hasRole(known.role, draftRole))
-  return {
-    hidesMessages: isRemoved || known?.hidesMessages === true,
-    drafts: mayDraft && project !== undefined ? { config, project } : null,
   }
 }
 
