@@ -1,7 +1,7 @@
 /** The queues, and the data of their jobs: names only. What there is to do is in the warehouse. */
 import { z } from 'zod'
 import { isChildStream, streamNames } from '../schema/stream-specs.ts'
-import { scheduleNames } from '../src/config/default-schedules.ts'
+import { scheduleNames } from '../src/config/schedules.ts'
 import type { Ms } from '../src/values/time.ts'
 import type { Backend, JobQueue, NewJob } from './backends/backend.ts'
 

@@ -2,14 +2,14 @@
 import { createHash } from 'node:crypto'
 import { childStreamNames, listStreamNames, type StreamName } from '../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../src/config/config.ts'
+import { type ConfiguredLake, lakesOf } from '../src/config/lakes.ts'
+import { longestInterval } from '../src/config/planned-interval.ts'
 import {
   nightWindows,
   type Schedule,
   type ScheduleName,
   scheduleNames,
-} from '../src/config/default-schedules.ts'
-import { type ConfiguredLake, lakesOf } from '../src/config/lakes.ts'
-import { longestInterval } from '../src/config/planned-interval.ts'
+} from '../src/config/schedules.ts'
 import type { ProjectRuns } from '../src/maintenance/maintenance.ts'
 import { auditedStreams } from '../src/mirror/core/audit.ts'
 import type { EpochMs } from '../src/values/time.ts'

@@ -1,7 +1,8 @@
 /** What is stored: rows, gaps, behaviours, what people did. */
-import type { Kept } from '../src/values/column-rules.ts'
+
 import type { ExtraField } from '../src/values/field-path.ts'
 import type { Json, Scalar } from '../src/values/json.ts'
+import type { Kept } from '../src/values/private-columns.ts'
 import type { ProjectId } from '../src/values/project.ts'
 import type { EpochSeconds } from '../src/values/time.ts'
 import type { StreamName } from './stream-specs.ts'

@@ -1,7 +1,7 @@
 /** Many projects, the same for the same seed, in realistic time zones. */
 import { createHash } from 'node:crypto'
 import { defaultProject, type ProjectConfig } from '../../src/config/config.ts'
-import { defaultSchedules, type Schedules } from '../../src/config/default-schedules.ts'
+import { defaultSchedules, type Schedules } from '../../src/config/schedules.ts'
 import { secret } from '../../src/values/secret.ts'
 
 /** Time zones and their shares of the projects. */

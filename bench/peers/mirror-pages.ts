@@ -3,8 +3,8 @@
 import { openMirror } from '../../src/app/facts.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { conversations, messages } from '../../src/mirror/core/streams.ts'
-import { noColumnRules } from '../../src/values/column-rules.ts'
 import type { Json } from '../../src/values/json.ts'
+import { noColumnRules } from '../../src/values/private-columns.ts'
 import { itemsOf, type Pages } from './pages.ts'
 
 /** Seconds. `concurrency`: pages under way at once; a sync reads 16 conversations side by side. */

@@ -1,7 +1,7 @@
 /** Bodies of pages as the service sends them: a list of conversations, and the messages of each. */
 
 import { createBodyReader } from '../../src/service/body-reader.ts'
-import { classifyExchange } from '../../src/service/classify.ts'
+import { classifyExchange } from '../../src/service/classify-response.ts'
 import type { Json } from '../../src/values/json.ts'
 import { startSandboxProcess } from '../sandbox.ts'
 

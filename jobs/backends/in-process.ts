@@ -3,7 +3,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { loadCronParser } from '../../src/config/default-schedules.ts'
+import { loadCronParser } from '../../src/config/schedules.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
 import { errorText } from '../../src/values/user-error.ts'
 import type {

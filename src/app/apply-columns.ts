@@ -12,8 +12,8 @@ import type { Mirror, StreamReport, SyncProgress } from '../mirror/mirror.ts'
 import { findPendingKind } from '../mirror/sql/pending-facts.ts'
 import { compactionCursor, readLaxColumns } from '../mirror/sql/sync-state.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
-import type { ColumnRules } from '../values/column-rules.ts'
 import { pluralize } from '../values/format.ts'
+import type { ColumnRules } from '../values/private-columns.ts'
 import type { Warehouse } from './open.ts'
 
 type ApplyOptions = {

@@ -1,7 +1,7 @@
 /** Reads the status of a project. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { StatusReport } from '../maintenance/maintenance.ts'
-import { readStatus as readStatusOf } from '../maintenance/sql/status.ts'
+import { readStatus as readStatusOf } from '../maintenance/sql/status-report.ts'
 import { withWarehouse } from './open.ts'
 
 /** Throws UserError, also if nothing was ever mirrored. */

@@ -4,15 +4,15 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { Option } from 'commander'
 import type { CheckItem } from '../app/check.ts'
-import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
-import { readTextFile } from '../config/text-file.ts'
 import {
   addKeyToEnv,
   addToEnv,
   addToYaml,
   isConfigured,
   type NewProject,
-} from '../config/write-settings.ts'
+} from '../config/add-project.ts'
+import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
+import { readTextFile } from '../config/text-file.ts'
 import { keptFiles, rejectKept } from '../export/kept-files.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
 import type { ProjectId } from '../values/project.ts'

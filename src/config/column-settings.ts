@@ -1,13 +1,13 @@
 /** The setting `columns`: what may never be stored, or only as a hash, and what may not be named. */
 import { z } from 'zod'
 import { streamNames } from '../../schema/stream-specs.ts'
+import { normalizeName } from '../values/field-path.ts'
 import {
   type ColumnRule,
   type ColumnRules,
   columnActions,
   createColumnRules,
-} from '../values/column-rules.ts'
-import { normalizeName } from '../values/field-path.ts'
+} from '../values/private-columns.ts'
 import type { Secret } from '../values/secret.ts'
 import { writeReference } from './secret-fields.ts'
 

@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isLoopback, passwordsInUrl } from '../values/server-address.ts'
 import { analyticsSettings } from './analytics-settings.ts'
-import { defaultSchedules } from './default-schedules.ts'
 import { ConfigurationError } from './problems.ts'
 import { type GlobalConfig, globalSettings } from './program-settings.ts'
 import { type ProjectSettings, projectSettings } from './project-settings.ts'
 import { withScheme } from './proxy.ts'
+import { defaultSchedules } from './schedules.ts'
 import { revealIfReadable } from './secret-fields.ts'
 import { defaultsOf, type Settings } from './setting.ts'
 

@@ -1,12 +1,7 @@
 /** How long passes between two readings of a stream, as the schedules plan. */
 import { childStreamNames, listStreamNames, type StreamName } from '../../schema/stream-specs.ts'
 import { dayMs, type Ms } from '../values/time.ts'
-import {
-  loadCronParser,
-  type Schedule,
-  type Schedules,
-  scheduleNames,
-} from './default-schedules.ts'
+import { loadCronParser, type Schedule, type Schedules, scheduleNames } from './schedules.ts'
 
 /** By schedule, with the children that follow a list. An audit reads a sample. */
 const readStreams: Readonly<Record<keyof Schedules, readonly StreamName[]>> = {

@@ -4,18 +4,18 @@ import type { ProjectName } from '../values/project.ts'
 import { type AnalyticsSettings, analyticsMap, analyticsSettings } from './analytics-settings.ts'
 import { budgetSettings } from './budget-settings.ts'
 import { columnsField } from './column-settings.ts'
+import * as field from './fields.ts'
+import { lakeField } from './lake-setting.ts'
+import { proxySetting } from './proxy.ts'
+import { repliesField, replyAsField } from './reply-settings.ts'
+import { scheduleField } from './schedule-field.ts'
 import {
   defaultSchedules,
   type Schedule,
   type ScheduleName,
   type Schedules,
   scheduleNames,
-} from './default-schedules.ts'
-import * as field from './fields.ts'
-import { lakeField } from './lake-setting.ts'
-import { proxySetting } from './proxy.ts'
-import { repliesField, replyAsField } from './reply-settings.ts'
-import { scheduleField } from './schedule-field.ts'
+} from './schedules.ts'
 import { secretField, secretsField } from './secret-fields.ts'
 import {
   addressSetting,

@@ -1,7 +1,7 @@
 /** Schedules as people write them: an interval, a cron pattern, `nightly`, `off`. */
 import { type Ms, parseDuration } from '../values/time.ts'
-import { loadCronParser, type Schedule } from './default-schedules.ts'
 import { parsedField } from './fields.ts'
+import { loadCronParser, type Schedule } from './schedules.ts'
 
 const minIntervalMs: Ms = 1000
 const maxIntervalMs: Ms = 366 * 86_400_000

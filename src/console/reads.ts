@@ -13,7 +13,7 @@ import { readAgentNames, readPeriodTable } from '../analytics/sql/read-period-ta
 import { readSendingFacts } from '../app/batches.ts'
 import { addressOptions, type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
 import { rememberResults } from '../http/remember-results.ts'
-import { readProjectState } from '../maintenance/sql/status.ts'
+import { readProjectState } from '../maintenance/sql/status-report.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { readClock } from '../warehouse/dialect.ts'

@@ -4,11 +4,11 @@
  */
 
 import { isFound } from '../analytics/core/search-words.ts'
-import { isHash } from '../values/column-rules.ts'
 import { localDateAt } from '../values/days.ts'
 import { formatCount, formatSeconds, formatTime } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
 import { codeOf, splitInvisible } from '../values/invisible.ts'
+import { isHash } from '../values/private-columns.ts'
 import type { EpochMs, LocalDate, Ms } from '../values/time.ts'
 import type { Frame } from './frame.ts'
 

@@ -11,7 +11,7 @@ import type { Priority } from '../service/core/api-request.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { errorText } from '../values/user-error.ts'
-import type { Storage } from '../warehouse/storage.ts'
+import type { Storage } from '../warehouse/storage-size.ts'
 import { rememberResults, withTimeout } from './remember-results.ts'
 import type { ReadinessResult } from './server.ts'
 

@@ -1,8 +1,8 @@
 /** A file to import, with what its columns mean, and whose conversations its rows are. */
 import { toMistake } from '../outbox/core/writeback-request.ts'
 import type { Outbox, ReviewSource } from '../outbox/outbox.ts'
-import type { ColumnRules } from '../values/column-rules.ts'
 import { nearestNames } from '../values/nearest-names.ts'
+import type { ColumnRules } from '../values/private-columns.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
 import { toColumnKey, visitorColumns } from './csv-header-words.ts'
 import { readRecords, readTextLines } from './csv-records.ts'

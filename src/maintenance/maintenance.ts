@@ -70,7 +70,7 @@ export {
   readProjectState,
   readStatus,
   type StatusReport,
-} from './sql/status.ts'
+} from './sql/status-report.ts'
 export {
   clearJobFailure,
   doWorkersDiffer,

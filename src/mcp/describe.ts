@@ -5,7 +5,7 @@ import { type ColumnSpec, type TableSpec, tables } from '../../schema/tables.ts'
 import { analystObjects, analyticsObjects, grantedNames } from '../analytics/views/all-views.ts'
 import { readingRules, typeWordOf, useOf } from '../analytics/views/column-words.ts'
 import { describeColumn } from '../analytics/views/view-spec.ts'
-import { readStatus } from '../maintenance/sql/status.ts'
+import { readStatus } from '../maintenance/sql/status-report.ts'
 import { readColumns, type TableColumn } from '../warehouse/dialect.ts'
 import { defineTool, foreign, mistake, rows } from './tool.ts'
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { DateRange } from '../analytics/analytics.ts'
 import { readReport } from '../app/report.ts'
-import { readStatus } from '../maintenance/sql/status.ts'
+import { readStatus } from '../maintenance/sql/status-report.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { freshness } from './describe.ts'
 import { defineTool, rows } from './tool.ts'

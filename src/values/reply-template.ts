@@ -1,6 +1,7 @@
 /** Texts of replies that are used again, with placeholders such as `{{name}}`. Pure. */
-import { isHash } from './column-rules.ts'
+
 import { localDateAt } from './days.ts'
+import { isHash } from './private-columns.ts'
 import { parseTime } from './time.ts'
 
 /** What each stands for. */

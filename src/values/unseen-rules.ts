@@ -1,6 +1,7 @@
 /** Rules of `columns` for a field that is not known: most likely it is mistyped. Pure. */
-import { type ColumnRule, coversPath } from './column-rules.ts'
+
 import { nearestNames } from './nearest-names.ts'
+import { type ColumnRule, coversPath } from './private-columns.ts'
 
 export type StreamField = { readonly stream: string; readonly path: string }
 

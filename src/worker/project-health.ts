@@ -24,7 +24,7 @@ import { listHeld } from '../outbox/sql/sending.ts'
 import type { EpochMs } from '../values/time.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { analyzeAllTables } from '../warehouse/statistics.ts'
-import { readStorage, type Storage } from '../warehouse/storage.ts'
+import { readStorage, type Storage } from '../warehouse/storage-size.ts'
 import type { WorkerResources } from './resources.ts'
 
 /**

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
-import type { ColumnRule } from '../../src/values/column-rules.ts'
+import type { ColumnRule } from '../../src/values/private-columns.ts'
 import { secret } from '../../src/values/secret.ts'
 import { createPrivateFixture, rule, rules } from './private-columns-fixture.ts'
 

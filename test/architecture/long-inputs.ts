@@ -13,7 +13,7 @@ import { columnName } from '../../src/mirror/sql/discovered-columns/discovered-c
 import { toCommonReason } from '../../src/outbox/core/group-reasons.ts'
 import { matchesPayload } from '../../src/outbox/core/review/guards.ts'
 import { parseRequest } from '../../src/outbox/core/writeback-request.ts'
-import { classifyExchange } from '../../src/service/classify.ts'
+import { classifyExchange } from '../../src/service/classify-response.ts'
 import { createRedactor } from '../../src/service/client.ts'
 import { createRowSplitter } from '../../src/service/row-splitter.ts'
 import { toPrintable } from '../../src/values/format.ts'

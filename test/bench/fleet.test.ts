@@ -9,7 +9,7 @@ import { createLoad } from '../../bench/fleet/load.ts'
 import { createProjects } from '../../bench/fleet/projects.ts'
 import { type Simulation, simulate } from '../../bench/fleet/simulate.ts'
 import { streamNames } from '../../schema/stream-specs.ts'
-import { defaultSchedules } from '../../src/config/default-schedules.ts'
+import { defaultSchedules } from '../../src/config/schedules.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 
 const forEachStream = (value: number) =>

@@ -9,7 +9,7 @@ import { command as migrateCommand, renderProgress } from '../../src/cli/migrate
 import { command as statusCommand } from '../../src/cli/status.ts'
 import { command as syncCommand } from '../../src/cli/sync.ts'
 import { command as verifyCommand } from '../../src/cli/verify.ts'
-import type { StatusReport } from '../../src/maintenance/sql/status.ts'
+import type { StatusReport } from '../../src/maintenance/sql/status-report.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
 import type { SyncOutcome, SyncReport, VerifyReport } from '../../src/mirror/core/reports.ts'
 import { ApiError } from '../../src/service/core/api-failure.ts'

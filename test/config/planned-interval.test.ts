@@ -1,8 +1,8 @@
 /** How often the schedules read a stream. */
 import { describe, expect, test } from 'vitest'
 import type { StreamName } from '../../schema/stream-specs.ts'
-import { defaultSchedules, type Schedules } from '../../src/config/default-schedules.ts'
 import { plannedReading } from '../../src/config/planned-interval.ts'
+import { defaultSchedules, type Schedules } from '../../src/config/schedules.ts'
 
 describe('a stream is to be read at least every', () => {
   const hours = (stream: StreamName, schedules: Partial<Schedules> = {}) => {

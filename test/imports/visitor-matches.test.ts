@@ -6,7 +6,7 @@
 import { expect, test } from 'vitest'
 import { openMirror } from '../../src/app/facts.ts'
 import { findVisitorConversations } from '../../src/imports/sql/visitor-matches.ts'
-import { createColumnRules, noColumnRules } from '../../src/values/column-rules.ts'
+import { createColumnRules, noColumnRules } from '../../src/values/private-columns.ts'
 import { secret } from '../../src/values/secret.ts'
 import { databases } from '../support/databases.ts'
 import { commit, conversation, visitor } from '../warehouse/row-fixtures.ts'

@@ -18,7 +18,7 @@ import {
   type ProjectConfig,
   settingsNeedingRestart,
 } from '../../src/config/config.ts'
-import { defaultSchedules, type Schedule } from '../../src/config/default-schedules.ts'
+import { defaultSchedules, type Schedule } from '../../src/config/schedules.ts'
 import type { FailingJob } from '../../src/maintenance/maintenance.ts'
 import { secret } from '../../src/values/secret.ts'
 import { configOf } from '../mirror/sync/sync-sandbox.ts'

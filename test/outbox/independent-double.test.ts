@@ -10,8 +10,8 @@ import { evaluateCircuits } from '../../src/outbox/send/circuit-breaker.ts'
 import { sendOne } from '../../src/outbox/send/lane.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { ApiError } from '../../src/service/core/api-failure.ts'
-import { noColumnRules } from '../../src/values/column-rules.ts'
 import type { Json } from '../../src/values/json.ts'
+import { noColumnRules } from '../../src/values/private-columns.ts'
 import { createTestOnOne, sampled } from '../support/sampled.ts'
 import {
   createOutboxFor,

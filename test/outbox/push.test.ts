@@ -1,7 +1,7 @@
 /** Queued write-backs arrive once and in lane order. */
 
 import { expect } from 'vitest'
-import { readStatus } from '../../src/maintenance/sql/status.ts'
+import { readStatus } from '../../src/maintenance/sql/status-report.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
 import { createTestOnOne } from '../support/sampled.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { listBatches } from '../../src/app/batches.ts'
-import { readStatus } from '../../src/maintenance/sql/status.ts'
+import { readStatus } from '../../src/maintenance/sql/status-report.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import { configOf } from '../mirror/sync/sync-sandbox.ts'
 import { usualPolicy } from '../support/budget-policy.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { Warehouse } from '../../src/app/open.ts'
-import { listGaps } from '../../src/maintenance/sql/status.ts'
+import { listGaps } from '../../src/maintenance/sql/status-report.ts'
 import type { OutboxEntry } from '../../src/outbox/core/outbox-entry.ts'
 import type { MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
 import { parseTime } from '../../src/values/time.ts'

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openMirror } from '../../src/app/facts.ts'
 import { recordBudgetLoss, setPause } from '../../src/maintenance/sql/projects.ts'
 import { deleteOldRecords } from '../../src/maintenance/sql/retention.ts'
-import { readStatus } from '../../src/maintenance/sql/status.ts'
+import { readStatus } from '../../src/maintenance/sql/status-report.ts'
 import {
   listLiveWorkers,
   recordWorkerHeartbeat,

@@ -5,7 +5,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
 import { createLog } from '../../src/log.ts'
-import { readStatus } from '../../src/maintenance/sql/status.ts'
+import { readStatus } from '../../src/maintenance/sql/status-report.ts'
 import { readInstallationId } from '../../src/maintenance/sql/workers.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { secret } from '../../src/values/secret.ts'

@@ -2,7 +2,7 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
-import { readStatus } from '../../src/maintenance/sql/status.ts'
+import { readStatus } from '../../src/maintenance/sql/status-report.ts'
 import { readInstallationId } from '../../src/maintenance/sql/workers.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { captureLog } from '../http/test-server.ts'

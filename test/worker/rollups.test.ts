@@ -1,7 +1,7 @@
 /** The rollups in a worker, where they and each list are read by separate jobs. */
 import { expect, onTestFinished, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
-import { defaultSchedules } from '../../src/config/default-schedules.ts'
+import { defaultSchedules } from '../../src/config/schedules.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { secret } from '../../src/values/secret.ts'
 import { projectConfigOf, type SyncOverrides, syncOnce } from '../mirror/sync/sync-sandbox.ts'

@@ -3,8 +3,8 @@
  * on every page. Pure.
  */
 import type { StreamName } from '../../../schema/stream-specs.ts'
-import type { Schedule, Schedules } from '../../config/default-schedules.ts'
 import { plannedReading } from '../../config/planned-interval.ts'
+import type { Schedule, Schedules } from '../../config/schedules.ts'
 import { describeFailure } from '../../service/core/api-failure.ts'
 import { formatDuration } from '../../values/format.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'

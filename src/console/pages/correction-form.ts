@@ -1,8 +1,8 @@
 /** The form that corrects the name or the address of a visitor: it makes a draft. */
 import { randomUUID } from 'node:crypto'
 import { maxLengths } from '../../../schema/operation-specs.ts'
-import { type ColumnRules, isHash } from '../../values/column-rules.ts'
 import { attribute, type Html, html } from '../../values/html.ts'
+import { type ColumnRules, isHash } from '../../values/private-columns.ts'
 import { addressOf, section } from '../blocks.ts'
 import type { ProjectFrame } from '../frame.ts'
 import type { VisitorData } from '../sql/visitor.ts'

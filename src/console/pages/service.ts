@@ -1,6 +1,6 @@
 /** What the service turned out to do, and what people were notified of. */
 import { describeEvent } from '../../maintenance/core/notifications.ts'
-import { listNotified, readBehaviours } from '../../maintenance/sql/status.ts'
+import { listNotified, readBehaviours } from '../../maintenance/sql/status-report.ts'
 import { listFailures } from '../../maintenance/sql/workers.ts'
 import { html } from '../../values/html.ts'
 import { section, sentences, table } from '../blocks.ts'

@@ -5,10 +5,10 @@
 
 import type { NamedEntry } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
-import type { ColumnRules } from '../../values/column-rules.ts'
 import { formatCount, formatSeconds, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { normalizeText } from '../../values/invisible.ts'
+import type { ColumnRules } from '../../values/private-columns.ts'
 import {
   addressOf,
   facts,

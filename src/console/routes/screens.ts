@@ -6,7 +6,7 @@ import { showConversation, showSearch, showWaiting } from '../pages/conversation
 import { showCountedConversations } from '../pages/counted-conversations.ts'
 import { showConfirmation } from '../pages/decision.ts'
 import { importPage } from '../pages/import.ts'
-import { showOpen } from '../pages/open.ts'
+import { showOpen } from '../pages/open-conversations.ts'
 import { showOverview } from '../pages/overview.ts'
 import { periodTableNames, showPeriodTable } from '../pages/render-period-page.ts'
 import { showReport } from '../pages/report.ts'

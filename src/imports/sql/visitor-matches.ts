@@ -3,7 +3,7 @@
  * is not certain is refused.
  */
 import { sql } from 'kysely'
-import { type ColumnRules, isHash } from '../../values/column-rules.ts'
+import { type ColumnRules, isHash } from '../../values/private-columns.ts'
 import { batchesOf, inList } from '../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'

@@ -10,7 +10,7 @@ import { formatBytes } from '../../values/format.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { isInSchema } from '../../warehouse/dialect.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from '../../warehouse/location.ts'
-import { readStorage } from '../../warehouse/storage.ts'
+import { readStorage } from '../../warehouse/storage-size.ts'
 import type { Remains } from '../core/remains.ts'
 
 /** Rewriting so much takes some seconds, in which others wait. */

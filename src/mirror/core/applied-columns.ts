@@ -2,7 +2,7 @@
  * What a changed setting of `columns` means for what a stream has stored: rows are cleaned of what
  * may no longer be stored, and read again for what may be stored again. Pure.
  */
-import type { AppliedRules, ColumnAction } from '../../values/column-rules.ts'
+import type { AppliedRules, ColumnAction } from '../../values/private-columns.ts'
 import type { EpochMs } from '../../values/time.ts'
 
 /**

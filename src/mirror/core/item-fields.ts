@@ -1,7 +1,6 @@
 /** How items of the service become rows: columns, keys, and the times of undocumented fields. */
 import { hash } from 'node:crypto'
 import type { MirrorRow, RejectedRow } from '../../../schema/row.ts'
-import type { Kept } from '../../values/column-rules.ts'
 import {
   type ExtraField,
   escapeDots,
@@ -18,6 +17,7 @@ import {
   type Scalar,
   stringifyJson,
 } from '../../values/json.ts'
+import type { Kept } from '../../values/private-columns.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { normalizeTime, parseTime, rfc3339 } from '../../values/time.ts'
 import type { RowTimes } from './pagination/sort-order.ts'

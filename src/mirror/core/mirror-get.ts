@@ -4,8 +4,8 @@
  */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { ApiGet, ApiResponse, ListItems } from '../../service/core/api-request.ts'
-import type { ColumnRules, Kept } from '../../values/column-rules.ts'
 import { asJsonObject, type Json } from '../../values/json.ts'
+import type { ColumnRules, Kept } from '../../values/private-columns.ts'
 
 /** `stream`: of the rows in the answer. Throws ApiError. */
 export type MirrorGet = (

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { ListLength } from '../core/list-cap.ts'
+import type { ListLength } from '../core/message-list-cap.ts'
 import { untimedGap } from '../core/mirror.ts'
 import { setMessagesComplete } from './child-reads.ts'
 import { listOpenGaps, openGap, unlistedGapKey } from './gaps.ts'

@@ -5,6 +5,7 @@ import { retryAllMethods } from '../../warehouse/retry.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
 import { readRollups } from './analytics-rollups.ts'
+import { beginColumns, cleanColumns } from './clean-columns.ts'
 import { createPageCommitter } from './commit-page.ts'
 import { doubtUnseenRows, endDeletionDoubt, markDeleted } from './deletion.ts'
 import { completeColumns } from './discovered-columns/backfill-columns.ts'
@@ -30,7 +31,6 @@ import {
   recordChildFailure,
   requestFullRereads,
 } from './pending-children.ts'
-import { beginColumns, cleanColumns } from './private-columns.ts'
 import {
   countFutureRows,
   findErasedRows,

@@ -5,8 +5,8 @@
 import { sql } from 'kysely'
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import { type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
-import { type ColumnRule, type ColumnRules, noColumnRules } from '../../values/column-rules.ts'
 import { parseJson } from '../../values/json.ts'
+import { type ColumnRule, type ColumnRules, noColumnRules } from '../../values/private-columns.ts'
 import { toTimestamp } from '../../values/time.ts'
 import {
   findUnknownRules,

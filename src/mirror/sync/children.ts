@@ -11,8 +11,8 @@ import {
   unreadableRowReason,
 } from '../../service/core/api-failure.ts'
 import type { Priority } from '../../service/core/api-request.ts'
-import type { Kept } from '../../values/column-rules.ts'
 import { asJsonObject, type JsonObject } from '../../values/json.ts'
+import type { Kept } from '../../values/private-columns.ts'
 import {
   clockToleranceSeconds,
   type EpochSeconds,

@@ -3,7 +3,7 @@
 import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type EpochSeconds, type Ms, parseTime } from '../../values/time.ts'
-import { capReason, endReason, type ListLength, showsBeginning } from '../core/list-cap.ts'
+import { capReason, endReason, type ListLength, showsBeginning } from '../core/message-list-cap.ts'
 import type { ChildReadResult, ListedRows, PendingParent } from '../core/mirror.ts'
 import { isLimited, isMirrored, streamRange } from '../core/mirrored-range.ts'
 import type { PendingRanges, TimeRange } from '../core/pagination/list-cursor.ts'
@@ -18,7 +18,7 @@ import {
   markLimitedLists,
   rereadLimitedLists,
   uncomparedCursor,
-} from './list-cap.ts'
+} from './message-list-cap.ts'
 import { commitPage, commitWithoutRows, isHasMoreSet, type PageBatch, readPages } from './pages.ts'
 import type { SyncRun } from './run.ts'
 import { newlyCoveredRanges, storeStartDate, withLookBack } from './start-date.ts'

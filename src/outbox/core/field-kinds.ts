@@ -9,7 +9,7 @@ import {
   maxLengths,
   targetFields,
 } from '../../../schema/operation-specs.ts'
-import { isHash } from '../../values/column-rules.ts'
+import { isHash } from '../../values/private-columns.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 
 export type RequestField = {

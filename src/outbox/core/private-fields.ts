@@ -2,8 +2,9 @@
  * What a correction may keep of fields that the mirror does not store: nothing of what was there
  * before, and for comparisons what the mirror has, a hash or nothing. Pure.
  */
-import { type ColumnRules, isHash } from '../../values/column-rules.ts'
+
 import type { Json } from '../../values/json.ts'
+import { type ColumnRules, isHash } from '../../values/private-columns.ts'
 import { type FieldValues, fieldNames, shownName, type TargetState } from './field-kinds.ts'
 
 const actionOf = (columns: ColumnRules, name: string) => columns.actionOf('visitors', name)

@@ -3,7 +3,7 @@
  * what is imported again is known; the database refuses to send it again.
  */
 import { type RawBuilder, sql } from 'kysely'
-import type { ColumnRules } from '../../values/column-rules.ts'
+import type { ColumnRules } from '../../values/private-columns.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import { decodeJson, encodeJson } from '../../warehouse/escape.ts'

@@ -2,7 +2,7 @@ import type { Ms } from '../../values/time.ts'
 import type { ApiResponse } from './api-request.ts'
 
 /**
- * What can go wrong with a request: made in `src/service/classify.ts` alone. `requestId`: of the
+ * What can go wrong with a request: made in `src/service/classify-response.ts` alone. `requestId`: of the
  * response, to quote to the service's support.
  */
 export type ApiFailure =

@@ -12,7 +12,7 @@ import {
   readGaps,
   readStreams,
 } from '../../../src/console/sql/streams.ts'
-import { readProjectState } from '../../../src/maintenance/sql/status.ts'
+import { readProjectState } from '../../../src/maintenance/sql/status-report.ts'
 import {
   addMinutes,
   deleteBudgetHistory,

@@ -13,7 +13,7 @@ import { readOverview } from '../../../src/console/sql/overview.ts'
 import { replySheet } from '../../../src/console/sql/reply-sheet.ts'
 import { search as searchMirror } from '../../../src/console/sql/search.ts'
 import { readVisitor } from '../../../src/console/sql/visitor.ts'
-import { noColumnRules } from '../../../src/values/column-rules.ts'
+import { noColumnRules } from '../../../src/values/private-columns.ts'
 import type { ProjectDb } from '../../../src/warehouse/project-db.ts'
 import { databases } from '../../support/databases.ts'
 import {

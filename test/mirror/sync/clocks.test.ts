@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { streamNames } from '../../../schema/stream-specs.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { readStatus } from '../../../src/maintenance/sql/status.ts'
+import { readStatus } from '../../../src/maintenance/sql/status-report.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../../src/sandbox/switches.ts'
 import { usualPolicy } from '../../support/budget-policy.ts'

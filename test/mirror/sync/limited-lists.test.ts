@@ -2,7 +2,7 @@
  * Lists that end at a number of rows without saying so: nothing is taken for complete that is not.
  */
 import { expect, test } from 'vitest'
-import { suspectListCap } from '../../../src/mirror/core/list-cap.ts'
+import { suspectListCap } from '../../../src/mirror/core/message-list-cap.ts'
 import type { Switches } from '../../../src/sandbox/switches.ts'
 import { databases } from '../../support/databases.ts'
 import { createTestOnOne, sampled } from '../../support/sampled.ts'

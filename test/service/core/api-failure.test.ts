@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { classifyExchange } from '../../../src/service/classify.ts'
+import { classifyExchange } from '../../../src/service/classify-response.ts'
 import { ApiError, isNotFound } from '../../../src/service/core/api-failure.ts'
 
 function answered404(body: string): ApiError {

@@ -10,7 +10,7 @@ import {
   isWhole,
   mayBeLimit,
   suspectListCap,
-} from '../core/list-cap.ts'
+} from '../core/message-list-cap.ts'
 import { listedAtMostText, type PagingProfile } from '../core/pagination/paging-profile.ts'
 import { messages } from '../core/streams.ts'
 import { commitWithoutRows } from './pages.ts'

@@ -4,8 +4,8 @@
  */
 import { sql } from 'kysely'
 import { isListStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
-import { type ColumnRules, isHash, type Kept } from '../../values/column-rules.ts'
 import { type Json, parseJson, stringifyJson } from '../../values/json.ts'
+import { type ColumnRules, isHash, type Kept } from '../../values/private-columns.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'

@@ -1,7 +1,7 @@
 /** What `init` writes: one more project, and everything else as it was. */
 import { parseEnv } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { addKeyToEnv, addToEnv, addToYaml, isConfigured } from '../../src/config/write-settings.ts'
+import { addKeyToEnv, addToEnv, addToYaml, isConfigured } from '../../src/config/add-project.ts'
 
 const project = {
   name: 'shop',

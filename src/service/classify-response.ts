@@ -1,7 +1,4 @@
-/**
- * The one file that reads HTTP statuses: an exchange as a response or a failure. Pure; never
- * throws.
- */
+/** What an exchange was: a response, or which failure. Pure; never throws. */
 import { createHash } from 'node:crypto'
 import { asJsonObject } from '../values/json.ts'
 import type { EpochMs, Ms } from '../values/time.ts'

@@ -1,7 +1,7 @@
 /** How large the warehouse is, and what its disk has left. */
 import { expect, onTestFinished, test } from 'vitest'
 import { parseDatabaseUrl } from '../../src/warehouse/location.ts'
-import { readStorage } from '../../src/warehouse/storage.ts'
+import { readStorage } from '../../src/warehouse/storage-size.ts'
 import { databases } from '../support/databases.ts'
 
 test.for(databases)(
