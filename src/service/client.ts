@@ -289,7 +289,7 @@ function toHeaders(key: string): Readonly<Record<string, string>> {
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new Error('the API key holds characters that cannot be sent in a header')
   const accepted = { accept: 'application/json', 'accept-encoding': 'gzip' }
-  return { authorization: `Bearer ${key}`, ...accepted, 'user-agent': 'deskmirror/0' }
+  return { authorization: `Bearer ${key}`, ...accepted, 'user-agent': 'deskmirror' }
 }
 
 function toHttpRequest(

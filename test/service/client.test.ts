@@ -26,7 +26,7 @@ test('a request carries the key, asks for gzip, and goes below the path of the b
   expect(headers).toMatchObject({
     authorization: 'Bearer svc_live_Zq81-secret.value',
     'accept-encoding': 'gzip',
-    'user-agent': 'deskmirror/0',
+    'user-agent': 'deskmirror',
   })
   expect(client.requestCount()).toBe(1)
 })
