@@ -116,6 +116,6 @@ function factsItem(streams: StatusReport['streams']) {
   const rows = streams.find(({ stream }) => stream === 'conversations')?.rows ?? 0
   const detail =
     `the next sync derives the facts of ${pluralize(rows, 'conversation')} and of all visits ` +
-    'again, as analytics settings, the time zone or the version of deskmirror have changed'
+    'again, as settings that they depend on, or the version of deskmirror, have changed'
   return { name: 'facts', state: 'warning' as const, detail, hint: null }
 }

@@ -23,8 +23,6 @@ export function checkFiles(config: Config) {
 
 export async function checkWarehouse(config: Config, project: ProjectConfig) {
   const item = { name: 'warehouse', state: 'ok', hint: null } as const
-  const undocumented = () =>
-    columnItems(project, findUnknownRules(project.columns, documentedFields))
   try {
     const report = await readStatus(config, project)
     const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
@@ -39,11 +37,14 @@ export async function checkWarehouse(config: Config, project: ProjectConfig) {
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     if (error instanceof EmptyWarehouseError)
-      return [{ ...item, detail: 'empty; the first `deskmirror sync` fills it' }, ...undocumented()]
+      return [
+        { ...item, detail: 'empty; the first `deskmirror sync` fills it' },
+        ...columnItems(project, findUnknownRules(project.columns, documentedFields)),
+      ]
     const { message: detail, next: hint, exitCode } = error
     return [
       { ...item, state: 'error' as const, detail, hint, retryable: exitCode === 1 },
-      ...undocumented(),
+      ...columnItems(project, []),
     ]
   }
 }

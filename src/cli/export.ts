@@ -186,6 +186,9 @@ const refuse = (why: string, next: string) => new UserError({ what: 'cannot expo
 /** Of a statement; larger ones are no statements of people. */
 const maxQueryBytes = 1_000_000
 
+/** And no name of a file. */
+const statement = /^\s*(?:select|with|values|table|explain)[\s(*](?!.*\.sql$)/is
+
 /** The object is called as the file. */
 async function readQuery(context: CommandContext, path: string, objects: readonly string[]) {
   if (objects.length > 0)
@@ -201,7 +204,7 @@ async function readQuery(context: CommandContext, path: string, objects: readonl
     }
   } catch (error) {
     const text = systemErrorText(error)
-    if (text !== undefined && /^\s*(select|with|values|table|explain)\b/i.test(path))
+    if (text !== undefined && statement.test(path))
       throw refuse(
         '--query takes a file, and this is a statement',
         'write it into a file and name that, or pipe it: echo "select …" | deskmirror export --query -',

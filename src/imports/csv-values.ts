@@ -181,10 +181,8 @@ export function parseHeader(
     return { ok: false, mistakes: [toMistake(null, 'has more than 1000 columns')] }
   const { meant, isSheet } = readColumns(cells, map)
   const isUnknown = meant.every((column) => column === undefined)
-  const isMistyped =
-    !cells.some((cell) => isTargetId(cell.trim())) &&
-    cells.some((cell) => nearColumns(cell, meant).length > 0)
-  if (isUnknown && !isMistyped)
+  const isRow = cells.some((cell) => isTargetId(cell.trim()) || cell.includes('@'))
+  if (isUnknown && (isRow || cells.every((cell) => nearColumns(cell, meant).length === 0)))
     return { ok: false, mistakes: [toMistake(null, noHeader, cells.join(', '))] }
   const isRead = isSheet ? isSheetColumn : isRequestColumn
   const fields: CsvHeader['fields'][number][] = []

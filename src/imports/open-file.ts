@@ -96,13 +96,14 @@ function requireHeaders(
   { parse: { namedHeaders = [] } }: ImportFile,
   columns: readonly { readonly title: string; readonly key: string }[],
 ): void {
-  const missing = namedHeaders.find((name) => columns.every(({ key }) => key !== toColumnKey(name)))
+  const keys = ['', ...columns.map(({ key }) => key)]
+  const missing = namedHeaders.find((name) => !keys.includes(toColumnKey(name)))?.trim()
   if (missing === undefined) return
   const titles = columns.map(({ title }) => title)
   const near = nearestNames(missing, titles)
   const next =
     titles.length === 0
-      ? 'leave out --map and --ignore-columns: its first row names no columns'
+      ? 'leave out --map and --ignore-columns: it names no columns'
       : near.length > 0
         ? `did you mean ${near.join(' or ')}?`
         : `its first row is: ${titles.slice(0, titlesShown).join(', ')}`

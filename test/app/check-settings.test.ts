@@ -1,9 +1,12 @@
 /** `check` says what the settings do with what is stored, before a sync does it. */
+import { writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { streamNames } from '../../schema/stream-specs.ts'
-import type { ProjectConfig } from '../../src/config/config.ts'
+import { checkWarehouse } from '../../src/app/check-warehouse.ts'
+import { defaultConfig, defaultProject, type ProjectConfig } from '../../src/config/config.ts'
 import type { ColumnRule } from '../../src/values/private-columns.ts'
 import { secret } from '../../src/values/secret.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 import { createPrivateFixture, rule, rules } from './private-columns-fixture.ts'
 
 test('a rule of `columns` for a field that nothing has is doubted, with what may be meant', async () => {
@@ -24,6 +27,23 @@ test('a rule of `columns` for a field that nothing has is doubted, with what may
   expect(await doubted(mistyped)).toMatchObject([{ state: 'warning' }])
   const named = ['visitors.email', '*.url', 'visitors.Custom_Fields', 'analytics.conversations']
   expect(await doubted(named.map((name) => rule(name, 'block')))).toMatchObject([{ state: 'ok' }])
+})
+
+test('of a warehouse that cannot be read, nothing is said about its rows', async () => {
+  const file = `${createTempFolder()}/mirror.db`
+  const project = defaultProject({
+    name: 'main',
+    projectId: '00000000-0000-4000-8000-000000000000',
+    baseUrl: new URL('http://127.0.0.1:9/v1'),
+    apiKey: secret('svc_live_x'),
+    columns: [rule('visitors.custom_fields.phone', 'block')],
+  })
+  writeFileSync(file, 'no database'.repeat(100))
+  const config = defaultConfig({ projects: [project], databaseUrl: `sqlite:${file}` })
+  expect(await checkWarehouse(config, project)).toMatchObject([
+    { name: 'warehouse', state: 'error' },
+    { name: 'columns', state: 'ok' },
+  ])
 })
 
 test('what is removed, read again and derived again is announced with its rows', async () => {

@@ -211,6 +211,7 @@ describe('the real command', () => {
     for (const [args, why] of [
       [['visitors', '--query', 'how many.sql'], /leave one of them out/],
       [['--query', 'none.sql'], /none\.sql: /],
+      [['--query', 'select all.sql'], /select all\.sql: /],
       [['--query', 'select 1 as n'], /--query takes a file, and this is a statement\n.*write it/],
       [['--query', 'how many.sql', '--since', '2026-01-01'], /cannot be used with/],
       [['--query', 'how many.sql', '--output', 'how many.sql', '--force'], /it is the statement/],

@@ -163,12 +163,19 @@ describe.concurrent('the sheet of who waits', () => {
       expect((await importSheet(d, 'a.csv', ...option)).err).toContain(
         'it has no column Was wir sahen\n  → did you mean Was wir sagen?',
       )
+    d.file('c.jsonl', '{}\n')
+    expect((await importSheet(d, 'c.jsonl', '--map', 'Text=content')).err).toContain(
+      'it has no column Text\n  → leave out --map and --ignore-columns: it names no columns',
+    )
+    // A comma at the end, and a header without letters, name nothing.
     const named = await importSheet(
       d,
       'a.csv',
       '--sender-name',
       'Ann',
       '--draft',
+      '--ignore-columns',
+      '#,',
       '--map',
       'Was wir sagen=content',
     )

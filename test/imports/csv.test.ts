@@ -187,6 +187,7 @@ describe('mistakes', () => {
       `note,${visitor},Hello`,
       '1: does not name the columns; the first row must have names like operation, conver',
     ],
+    ['ann@example.com,We replied to your email', '1: does not name the columns'],
     ['visitor_id,content', '1: operation: column is missing; replies need none if the columns'],
     ['operation,"content', '1: has an unclosed quote'],
     [`operation${',x'.repeat(1_000)}`, '1: has more than 1000 columns'],

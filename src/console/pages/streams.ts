@@ -44,7 +44,7 @@ export async function showStreams({
   frame,
 }: ScreenRequest): Promise<ConsolePage> {
   const { streams } = await reads.overview(project)
-  const isRead = streams.every(({ syncedAt }) => syncedAt !== null)
+  const isRead = streams.every(({ syncedAt, skipped }) => syncedAt !== null || skipped !== null)
   const content = html`${streamTable(streams, frame)}
 ${section('Known to be missing', gapTable(await readGaps(db, null), isRead, frame))}
 ${section('Cannot be read', failingTable(await readFailingParents(db, null)))}
