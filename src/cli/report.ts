@@ -49,7 +49,7 @@ shows the last week, Monday to Sunday, that is over; with one of them, seven day
 zone. Several projects: one part for each.
 
 Examples:
-  $ deskmirror report                                          the last week; Markdown unless it is shown on a terminal
+  $ deskmirror report                                          the last week
   $ deskmirror report --html > week.html                       a page with charts
   $ deskmirror report --output week.html                       the same, by the extension of the file
   $ deskmirror report demo.db                                  of an SQLite file, without any configuration
@@ -71,7 +71,7 @@ export const command = defineCommand<Options, string | undefined>({
     projectOption(),
     new Option(
       '--format <format>',
-      'html, markdown or json; else by the extension of --output, or markdown',
+      'html, markdown or json; else by the extension of --output, as text on a terminal, or markdown',
     ).choices(formats),
     new Option('--html', 'the same as --format html'),
     new Option('--markdown', 'the same as --format markdown'),
