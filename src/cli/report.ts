@@ -71,7 +71,7 @@ export const command = defineCommand<Options, string | undefined>({
     projectOption(),
     new Option(
       '--format <format>',
-      'html, markdown or json; else by the extension of --output, as text on a terminal, or markdown',
+      'html, markdown or json; else by the extension of --output, text on a terminal, or markdown',
     ).choices(formats),
     new Option('--html', 'the same as --format html'),
     new Option('--markdown', 'the same as --format markdown'),

@@ -296,9 +296,9 @@ export const periodTables = {
     view: callViews.report_call_day,
     about:
       'By the day on which the call started: calls of unknown start are not here. The ' +
-      'service documents no field of a call: lengths, callers, directions and outcomes are known only where calls show them, in ' +
-      'its words. Nor does it say to which conversation a call belongs: calls lead to all ' +
-      'conversations of their callers.',
+      'service documents no field of a call: lengths, callers, directions and outcomes are ' +
+      'known only where calls show them, in its words. Nor does it say to which conversation a ' +
+      'call belongs: calls lead to all conversations of their callers.',
     ofAgent: 'calls that name the agent',
     empty: 'No call of this period is mirrored.',
     columns: {

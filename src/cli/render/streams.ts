@@ -48,7 +48,7 @@ const maxListedGaps = 20
 export function renderGaps(gaps: readonly GapReport[], all = gaps.length): string[] {
   const shown = gaps.slice(0, maxListedGaps).map(renderGap)
   const more = all - shown.length
-  return more === 0
+  return more <= 0
     ? shown
     : [...shown, `… and ${pluralize(more, 'gap')} more: \`deskmirror export sync_gaps\` has all`]
 }

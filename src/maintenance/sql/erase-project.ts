@@ -26,13 +26,14 @@ import { countParts, type Erased, type ErasedRows, ofVisitors } from './erase.ts
 import { withoutTriggers } from './move-rows.ts'
 
 /**
- * Of the tables that are not erased like all others. `kept`: who holds the streams now, and where the project has moved. `kept while configured`: a
- * project that is read anew must neither send again what it sent before a backup that is restored
- * some day, nor mirror people again who were erased. `guarded`: its triggers refuse to lose rows,
- * or count each one. `first`: how far lists were read, since when changes were watched, and from what
- * facts were derived. What is pending, or missing, of a row stays as long as the row: one that a
- * killed erasure has left is not new to the next sync. `late`: by it, that sync knows which facts
- * and words there are. `last`: it holds the stop of sending.
+ * Of the tables that are not erased like all others. `kept`: who holds the streams now, and where
+ * the project has moved. `kept while configured`: a project that is read anew must neither send
+ * again what it sent before a backup that is restored some day, nor mirror people again who were
+ * erased. `guarded`: its triggers refuse to lose rows, or count each one. `first`: how far lists
+ * were read, since when changes were watched, and from what facts were derived. What is pending, or
+ * missing, of a row stays as long as the row: one that a killed erasure has left is not new to the
+ * next sync. `late`: by it, that sync knows which facts and words there are. `last`: it holds the
+ * stop of sending.
  */
 const roles: Readonly<
   Partial<

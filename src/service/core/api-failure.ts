@@ -2,8 +2,8 @@ import type { Ms } from '../../values/time.ts'
 import type { ApiResponse } from './api-request.ts'
 
 /**
- * What can go wrong with a request: made in `src/service/classify-response.ts` alone. `requestId`: of the
- * response, to quote to the service's support.
+ * What can go wrong with a request: made in `src/service/classify-response.ts` alone. `requestId`:
+ * of the response, to quote to the service's support.
  */
 export type ApiFailure =
   /** Over the rate limit: nothing was done, and it may be sent again after `waitMs`. */
