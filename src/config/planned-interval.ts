@@ -1,6 +1,6 @@
 /** How long passes between two readings of a stream, as the schedules plan. */
 import { childStreamNames, listStreamNames, type StreamName } from '../../schema/stream-specs.ts'
-import { dayMs, type Ms } from '../values/time.ts'
+import { dayMs, hourMs, type Ms } from '../values/time.ts'
 import { loadCronParser, type Schedule, type Schedules, scheduleNames } from './schedules.ts'
 
 /** By schedule, with the children that follow a list. An audit reads a sample. */
@@ -46,9 +46,13 @@ export function longestInterval(schedule: Schedule): Ms | null {
 /** Of the next week, or between the next two firings. */
 function longestIntervalOf(pattern: string): Ms {
   const firings = loadCronParser().CronExpressionParser.parse(pattern, { tz: 'UTC' })
+  const { hour, dayOfMonth, month, dayOfWeek } = firings.fields
+  const isDaily = [dayOfMonth, month, dayOfWeek].every(({ isWildcard }) => isWildcard)
+  // What is alike in all hours, or on all days, need not be looked at for a week.
+  const within = !isDaily ? 8 * dayMs : hour.isWildcard ? 2 * hourMs : 2 * dayMs
   const first = firings.next().getTime()
   let [before, longest] = [first, 0]
-  while (longest === 0 || before < first + 8 * dayMs) {
+  while (longest === 0 || before < first + within) {
     const at = firings.next().getTime()
     longest = Math.max(longest, at - before)
     before = at
