@@ -1,11 +1,19 @@
 /** What the service turned out to do, in sentences that need no glossary. Pure. */
 import { formatSeconds } from '../../values/format.ts'
+import { tryParseJson } from '../../values/json.ts'
 
 /** What is learned, while it is not known, and what it is. `parameter`: which it is about. */
 type Description = {
   readonly question: string
   readonly answer: (value: string, parameter: string) => string
 }
+
+/** A warehouse of another version, or from anywhere, may have other names and values. */
+function createTable<Entry>(entries: Readonly<Record<string, Entry>>): ReadonlyMap<string, Entry> {
+  return new Map(Object.entries(entries))
+}
+
+const asItIs = (fact: string, value: string) => `${fact.replaceAll('_', ' ')}: ${value}`
 
 /** What a request with a time asks for, by its parameter. */
 const askedBy: Readonly<Record<string, string>> = {
@@ -16,16 +24,16 @@ const askedBy: Readonly<Record<string, string>> = {
 }
 const asked = (parameter: string) => `Asked for ${askedBy[parameter]} (${parameter}), it`
 
-const orders: Readonly<Record<string, (fields: string) => string>> = {
+const orders = createTable<(fields: string) => string>({
   ascending: (fields) => `It lists the oldest rows first, by ${fields}.`,
   descending: (fields) => `It lists the newest rows first, by ${fields}.`,
   'unknown way': (fields) =>
     `It sorts rows by ${fields}; whether the oldest or the newest come first is not known.`,
   'both ways': (fields) =>
     `It lists now the oldest and now the newest rows first, by ${fields}, so the order is not used.`,
-}
+})
 
-const support: Readonly<Record<string, (parameter: string) => string>> = {
+const support = createTable<(parameter: string) => string>({
   honoured: (name) =>
     name === 'limit'
       ? 'It sends as many rows as are asked for (limit).'
@@ -38,15 +46,15 @@ const support: Readonly<Record<string, (parameter: string) => string>> = {
     name === 'limit'
       ? 'Asked for a number of rows (limit), it answers with an error.'
       : `${asked(name)} answers with an error.`,
-}
+})
 
 /** By the name of the fact without its stream; `*`: the parameter that it is about. */
-const descriptions: Readonly<Record<string, Description>> = {
+const descriptions = createTable<Description>({
   order: {
     question: 'in which order it lists rows',
     answer: (value) => {
       const [, way = '', fields = ''] = /^(.+?) by (.+)$/.exec(value) ?? []
-      return orders[way]?.(fields) ?? `It lists rows ${value}.`
+      return orders.get(way)?.(fields) ?? `It lists rows ${value}.`
     },
   },
   pages: {
@@ -65,7 +73,7 @@ const descriptions: Readonly<Record<string, Description>> = {
   },
   '*': {
     question: 'whether it can be asked for a part of its rows',
-    answer: (value, parameter) => support[value]?.(parameter) ?? value,
+    answer: (value, parameter) => support.get(value)?.(parameter) ?? value,
   },
   has_more: {
     question: 'whether it is right when it says that more rows follow',
@@ -101,11 +109,13 @@ const descriptions: Readonly<Record<string, Description>> = {
   },
   without_handled: {
     question: 'whether it lists handled and open conversations together',
-    answer: (value) =>
-      ({
-        'not all': 'It leaves some out, so open and handled ones are asked for apart.',
-        'handled ones': 'It lists handled ones together with open ones.',
-      })[value] ?? 'It lists open and handled ones together.',
+    answer: (value) => {
+      if (value === 'not all')
+        return 'It leaves some out, so open and handled ones are asked for apart.'
+      return value === 'handled ones'
+        ? 'It lists handled ones together with open ones.'
+        : 'It lists open and handled ones together.'
+    },
   },
   handled_filter: {
     question: 'whether it lists all open ones',
@@ -122,7 +132,8 @@ const descriptions: Readonly<Record<string, Description>> = {
   fields_by_id: {
     question: 'whether a row is the same when it is asked for by its id',
     answer: (value) => {
-      const fields = JSON.parse(value) as readonly string[]
+      const fields = tryParseJson(value)
+      if (!Array.isArray(fields)) return asItIs('fields_by_id', value)
       return fields.length === 0
         ? 'A row is the same in a list and when it is asked for by its id.'
         : `A row that is asked for by its id differs from the list in ${fields.join(', ')}: not compared.`
@@ -140,7 +151,7 @@ const descriptions: Readonly<Record<string, Description>> = {
     question: 'in which field it asks for the text of a note',
     answer: (field) => `It asked for the text of a note in the field ${field}.`,
   },
-}
+})
 
 /** `of`: the stream, or what else it is about. A fact without a sentence is named as it is. */
 export function describeBehaviour(
@@ -150,11 +161,8 @@ export function describeBehaviour(
   const [of = '', fact = ''] = name.split('.')
   const [bound, parameter = '', rest] =
     /^(since|before|from|to|limit)(_pages|_includes|)$/.exec(fact) ?? []
-  const known = descriptions[bound === undefined ? fact : `*${rest}`]
-  const named = known ?? {
-    question: fact,
-    answer: () => `${fact.replaceAll('_', ' ')}: ${value}`,
-  }
+  const known = descriptions.get(bound === undefined ? fact : `*${rest}`)
+  const named = known ?? { question: fact, answer: () => asItIs(fact, value) }
   return {
     of: of === 'writebacks' ? 'write-backs' : of.replaceAll('_', ' '),
     text:

@@ -55,7 +55,13 @@ test.each([
     'A row that is asked for by its id differs from the list in plan, tags: not compared.',
   ],
   ['writebacks.note_field', 'content', 'It takes the text of a note in the field content.'],
+  // Of another version, or of a warehouse from anywhere.
   ['calls.of_tomorrow', 'x', 'of tomorrow: x'],
+  ['calls.constructor', 'x', 'constructor: x'],
+  ['calls.order', 'constructor by x', 'It lists rows constructor by x.'],
+  ['calls.from', 'constructor', 'constructor'],
+  ['visitors.fields_by_id', 'plan', 'fields by id: plan'],
+  ['visitors.fields_by_id', '{"plan":1}', 'fields by id: {"plan":1}'],
 ])('%s, %s', (name, value, text) => {
   expect(describeBehaviour(name, value).text).toBe(text)
 })
