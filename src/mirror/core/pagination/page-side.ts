@@ -1,7 +1,7 @@
 /** What a page shows only beside another one: from which end of the list it was taken. */
 import type { EpochSeconds } from '../../../values/time.ts'
 import { mayWork, type TimeRange } from './list-cursor.ts'
-import { edgeSecond, isCut, middleSecond } from './page-evidence.ts'
+import { edgeSecond, isCut, isOutside, middleSecond } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
 import { request } from './page-request.ts'
 import type { Move } from './paging-profile.ts'
@@ -95,10 +95,11 @@ function* findByWitness(reading: Reading, page: ScanPage): Requests<ScanDirectio
 /**
  * The same with an upper bound amid the page: it hides the newer half, and if the page came from
  * the new end, the rows in their place are older. Several, as an added row may be dated back.
+ * Within the lower bound of the page, as rows before it are older wherever the page came from.
  */
 function* findByHalf(
   reading: Reading,
-  { upper }: TimeBounds,
+  { lower, upper }: TimeBounds,
   page: ScanPage,
 ): Requests<ScanDirection | null> {
   const order = orderOf(reading, page)
@@ -106,11 +107,12 @@ function* findByHalf(
   const oldest = order === null ? undefined : completeTo('backward', order, page.times)
   const isUsable = mayWork(reading.profile.support.upper) && upper === undefined
   if (middle === undefined || oldest === undefined || middle <= oldest || !isUsable) return null
-  const reply = yield* request(reading, { upper: middle })
+  const reply = yield* request(reading, { lower, upper: middle })
   if (reply.kind === 'refused') return null
   const { ids, times } = reply.page
   const added = times.filter((_, i) => !page.ids.includes(ids[i] ?? ''))
   const isOlder = (row: RowTimes) =>
+    !isOutside(row, { lower }, order) &&
     order?.fields.every((field) => (row.get(field) ?? oldest + 1) <= oldest) === true
   const isKept = ids.length > added.length
   return added.length > 1 && isKept && added.every(isOlder) ? 'backward' : null

@@ -423,6 +423,18 @@ test('rows of most of a page that are removed before the next request do not mak
   ).toEqual([])
 })
 
+for (const takesOneBound of [false, true])
+  test(`rows before a range do not make its pages look like the other end${takesOneBound ? ', even if they are shown' : ''}`, async () => {
+    const truth = spaced(140)
+    const behaviour = { ...plainBehaviour, limit: 'ignored', takesOneBound } as const
+    const first = await scanList(truth.slice(0, 60), behaviour, callList)
+    // Behind what was read, as calls may appear late: its pages begin among known rows.
+    const pendingRanges = [{ lo: truth[30]!.at, hi: null }]
+    const next = await scanList(truth, behaviour, callList, { ...first, pendingRanges })
+    const ids = new Set([...first.ids, ...next.ids])
+    expect(unexplained(truth, { ids, missed: next.missed })).toEqual([])
+  })
+
 test('a page that ends a range from above does not lead into it from below', async () => {
   // The oldest without a bound, the newest with one: the fourth is on no page.
   const rows = [

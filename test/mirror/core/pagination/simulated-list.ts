@@ -34,6 +34,8 @@ export type ListBehaviour = {
   readonly everything: boolean
   /** Bounds compare the other time, which does not sort the list. */
   readonly boundsCompareOther?: boolean
+  /** Beside an upper bound, the lower one is ignored. */
+  readonly takesOneBound?: boolean
   /** Without a lower bound, only rows since then are shown. */
   readonly since?: number
 }
@@ -96,8 +98,9 @@ function servePage(
   endpoint: ListEndpoint,
   query: QueryParams,
 ): Json {
-  const lower = boundOf(query, endpoint.lowerParam, behaviour.lower)
   const upper = boundOf(query, endpoint.upperParam, behaviour.upper)
+  const isLowerTaken = upper === null || behaviour.takesOneBound !== true
+  const lower = isLowerTaken ? boundOf(query, endpoint.lowerParam, behaviour.lower) : null
   if (query.limit !== undefined && behaviour.limit === 'refused') throw parameterRefused('limit')
   const least = behaviour.lower === 'exclusive' ? 0.1 : 0
   const time = ({ at, id }: ListItem) =>
