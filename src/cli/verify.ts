@@ -41,7 +41,7 @@ type Options = CommonOptions & {
 }
 
 const help = `
-Reads the whole service again, so it takes up to twice as many requests as a first sync; with --sample far fewer. Changes nothing, neither in the service nor in the warehouse.
+Reads the whole service again, so it takes 1.3 times as many requests as a first sync, three times if the service never sets hasMore, as it trusts nothing learned; with --sample far fewer. Changes nothing, neither in the service nor in the warehouse.
 
 With --json it also counts the rows of each stream and day, with a digest of them. --against FILE compares with such a document:
 it reads only the warehouse, counts again, and lists the days that are no longer the same.

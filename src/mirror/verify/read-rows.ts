@@ -84,18 +84,19 @@ export async function* readServedItems(
     priority: 'reconcile',
     ...learned,
   } as const
-  for await (const { items, isLastOfResponse, missedRanges, rejectedRows } of readList(
-    (...request) => deps.get(stream, ...request),
-    scan,
-  )) {
+  for await (const batch of readList((...request) => deps.get(stream, ...request), scan)) {
+    const { items, isLastOfResponse, missedRanges, rejectedRows, profile } = batch
     for (const { reason } of missedRanges) onMissed(reason)
     for (const row of rejectedRows) onMissed(describeRejectedRow(row))
-    yield { items, isLastOfResponse }
+    yield { items, isLastOfResponse, profile }
     throwIfAborted(deps.signal)
   }
 }
 
-/** By their keys. `incomplete`: why not all of them could be read; null = all were. */
+/**
+ * By their keys. `incomplete`: why not all of them could be read; null = all were. `setsHasMore`:
+ * whether the list did so on any page.
+ */
 export async function readServedChildren(
   deps: CompareDeps,
   child: ChildListStream,
@@ -104,12 +105,13 @@ export async function readServedChildren(
 ) {
   const rows = new Map<string, MirrorRow>()
   let incomplete: string | null = null
+  let setsHasMore = false
   const onMissed = (why: string) => {
     incomplete ??= why
   }
   let duplicateCounts = new Map<string, number>()
   const list = child.list(deps.projectId, parent)
-  for await (const { items, isLastOfResponse } of readServedItems(
+  for await (const { items, isLastOfResponse, profile } of readServedItems(
     deps,
     child.name,
     list,
@@ -118,11 +120,12 @@ export async function readServedChildren(
   )) {
     const parsed = child.parseRows(items, parent, { project: deps.projectId, duplicateCounts })
     if (isLastOfResponse) duplicateCounts = new Map()
+    setsHasMore ||= profile.setsHasMore
     for (const row of parsed.rejectedRows) onMissed(describeRejectedRow(row))
     for (const row of parsed.rows)
       if (isMirrored(deps, child.name, row)) rows.set(childKey(child, row), row)
   }
-  return { rows, incomplete: incomplete as string | null }
+  return { rows, incomplete: incomplete as string | null, setsHasMore }
 }
 
 function childKey({ name }: ChildListStream, { columns }: MirrorRow): string {

@@ -11,6 +11,7 @@ import { pathSegmentProblem } from '../../service/core/path-segment.ts'
 import { localDaysBetween } from '../../values/days.ts'
 import { asJsonObject, stringifyJson } from '../../values/json.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
+import { emptyProfile } from '../core/pagination/paging-profile.ts'
 import type {
   ChildListStream,
   ChildObjectStream,
@@ -200,9 +201,14 @@ async function* readParents(
 
 function compareChildLists(deps: Verification, stream: ChildListStream): Promise<void> {
   const { comparison } = deps
+  // Nothing that a sync has learned, as a wrong part of it would be wrong here, too.
+  let setsHasMore = false
   return compareEach(deps, stream, readParents(deps, stream), async (parent) => {
-    const noRows = { rows: new Map<string, MirrorRow>(), incomplete: null }
-    const there = (await nullIfNotFound(readServedChildren(deps, stream, parent))) ?? noRows
+    const noRows = { rows: new Map<string, MirrorRow>(), incomplete: null, setsHasMore }
+    const profile = { ...emptyProfile(stream.list(deps.projectId, parent)), setsHasMore }
+    const served = readServedChildren(deps, stream, parent, { profile })
+    const there = (await nullIfNotFound(served)) ?? noRows
+    setsHasMore ||= there.setsHasMore
     const here = await readStoredChildren(deps, stream, parent)
     return () => {
       if (there.incomplete !== null) comparison.incomplete(stream.name, there.incomplete)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { sampled } from '../../support/sampled.ts'
-import { findDifferences } from './sync-sandbox.ts'
+import { findDifferences, verifyOnce } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
 const children = { messagesPerConversation: [1, 20], activityPerVisitor: [0, 5] } as const
@@ -25,6 +25,15 @@ test('a first sync uses at most 1.02 times the minimum number of requests', asyn
     const least = pages.reduce((a, b) => a + b) + conversations + visitors + calls + days + 1
     expect((await sync()).outcome).toBe('complete')
     expect(sandbox.log().length).toBeLessThanOrEqual(least * 1.02)
+  })
+})
+
+test('verify asks once, not for each list, whether `hasMore` is set', async () => {
+  const size = { conversations: 80, visitors: 60, calls: 1, days: 1 }
+  await withSandbox(optionsOf(size), async ({ sandbox, sync, url }) => {
+    const { requests } = await sync()
+    // Several lists are read before the first one has shown it.
+    expect((await verifyOnce(url, sandbox)).requests).toBeLessThanOrEqual(requests * 1.5)
   })
 })
 

@@ -13,6 +13,7 @@ import {
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { type SyncOptions, syncProject } from '../../../src/app/sync.ts'
+import { verifyProject } from '../../../src/app/verify.ts'
 import {
   type Config,
   defaultConfig,
@@ -78,6 +79,18 @@ export function syncOnce(
     onBudget: () => {},
     log: pino({ level: 'silent' }),
     ...over,
+  })
+}
+
+export function verifyOnce(databaseUrl: string, sandbox: Sandbox) {
+  const project = projectConfigOf(sandbox)
+  const { signal } = new AbortController()
+  return verifyProject(configOf(databaseUrl, project), project, {
+    streams: streamNames,
+    limit: 1,
+    signal,
+    onProgress: () => {},
+    log: pino({ level: 'silent' }),
   })
 }
 
