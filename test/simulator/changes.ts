@@ -50,8 +50,7 @@ function changeService({ scheduler, sandbox, plan }: World, n: number): void {
     return
   }
   const names = Object.keys(changes) as (keyof typeof changes)[]
-  // Only visitors have no other list that shows what a look-back would miss.
-  const kind = scheduler.chance(0.3)
+  const kind = scheduler.chance(plan.newVisitorShare)
     ? 'a visitor comes'
     : scheduler.pick(['a visitor writes', ...names])
   scheduler.log('service', `${kind} (${conversation})`)

@@ -17,6 +17,7 @@ const sortedOrders = pageOrders.filter(
 const undisturbed = {
   interruptionRate: 0,
   crashRate: 0,
+  transactionCrashRate: 0,
   suspendRate: 0,
   terminationRate: 0,
   networkFaultRate: 0,
@@ -24,7 +25,7 @@ const undisturbed = {
 
 /** `isDisturbed`: false for the same world without anything that ends a run early. */
 export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Plan {
-  const { int, chance, pick } = scheduler
+  const { int, pick } = scheduler
   const plan = createPlan(scheduler)
   // One at a time, because one can hide another.
   const unusual = pick([
@@ -38,12 +39,17 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     'misdated',
     'late',
     'late',
+    'busy',
+    'busy',
+    'busy',
     'window',
     'deleted',
     'cut',
     'cut',
   ])
   const isCut = unusual === 'cut'
+  const isLate = unusual === 'late'
+  const isBusy = unusual === 'busy'
   const choose = <const T>(
     what: typeof unusual,
     others: readonly [T, ...T[]],
@@ -59,7 +65,7 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     'rate.writes': 40,
     'rate.window': windowMs / 1000,
     // Far smaller than the reader asks for, so that few rows have several pages.
-    'pages.size': isCut ? 0 : int(2, 5),
+    'pages.size': isCut ? 0 : int(isBusy ? 3 : 2, 5),
     'conversations.order': order('oldest'),
     'conversations.bound': bound('inclusive', 'exclusive'),
     'conversations.handled': choose('handled', ['open', 'handled'], ['all']),
@@ -91,7 +97,13 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     'late.of': 'visitors,conversations,calls',
     'query.unknown': pick(['ignored', 'rejected']),
   }
-  const rows = { conversations: isCut ? 12 : int(1, 9), visitors: int(1, 12), calls: int(0, 12) }
+  const rows = isBusy
+    ? { conversations: int(1, 2), visitors: int(8, 12), calls: int(0, 2) }
+    : {
+        conversations: isCut ? 12 : int(1, 9),
+        visitors: int(isLate ? 6 : 1, 12),
+        calls: int(0, 12),
+      }
   const messagesPerConversation: [number, number] = [1, isCut ? 30 : int(1, 6)]
   return {
     ...plan,
@@ -99,17 +111,16 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     limits: { requests: 100, writes: 40 },
     size: { ...rows, messagesPerConversation, activityPerVisitor: 0, days: 3 },
     switches,
-    activeMs: int(4000, 12_000),
     pushers: 0,
     readers: 0,
     writebacks: 0,
     decisions: 0,
     budgetLosses: 0,
     syncers: 1,
-    changes: chance(0.5) ? int(1, 4) : 0,
+    slowReadShare: 0,
     latencyMs: pick([5, 50, 400]),
-    reconcileShare: pick([0.15, 0.5]),
-    ...(isDisturbed ? { interruptionRate: pick([0.05, 0.2, 0.5]) } : undisturbed),
+    ...(isBusy ? rareRuns(scheduler) : isLate ? frequentRuns(scheduler) : fewRuns(scheduler)),
+    ...(isDisturbed ? {} : undisturbed),
     hidesRows: unusual === 'undated' || unusual === 'handled',
     unusual,
     deletesMessages: unusual === 'deleted',
@@ -117,3 +128,29 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     setsClock: false,
   }
 }
+
+/** Each has to catch up on several rows, is ended amid a transaction, and none repairs another. */
+const rareRuns = ({ int }: Scheduler) => ({
+  activeMs: 7_200_000,
+  pauseMs: 1_800_000,
+  changes: int(15, 25),
+  newVisitorShare: 0.7,
+  reconcileShare: 0,
+  transactionCrashRate: 0.02,
+})
+
+/** Some rows that came in between are visible only after later ones. */
+const frequentRuns = ({ int }: Scheduler) => ({
+  activeMs: 60_000,
+  changes: int(8, 16),
+  newVisitorShare: 0.7,
+  reconcileShare: 0,
+  interruptionRate: 0.02,
+})
+
+const fewRuns = ({ int, chance, pick }: Scheduler) => ({
+  activeMs: int(4000, 12_000),
+  changes: chance(0.5) ? int(1, 4) : 0,
+  reconcileShare: pick([0.15, 0.5]),
+  interruptionRate: pick([0.05, 0.2, 0.5]),
+})

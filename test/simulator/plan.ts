@@ -61,14 +61,20 @@ export function createPlan(scheduler: Scheduler) {
     } as Partial<Switches>,
     // Reading alone is cheap to simulate, and shows something only after some windows.
     activeMs: focus === 'budget' ? int(20_000, 40_000) : int(4000, 12_000),
+    /** Between two runs, at most. */
+    pauseMs: 10_000,
     pushers: hasPush ? usually(0.4, 2, 1) : 0,
     syncers: hasSync ? usually(0.25, 2, 1) : 0,
     readers: focus === 'budget' ? int(2, 3) : 0,
     writebacks: !hasPush ? 0 : focus === 'outbox' ? int(3, 7) : int(1, 5),
     changes: focus === 'mirror' ? int(4, 10) : int(1, 4),
+    /** Only visitors have no other list that shows what a sync has missed. */
+    newVisitorShare: 0.3,
     decisions: usually(0.3, 1, 0),
     hasContainers: chance(0.2),
     crashRate: usually(0.7, pick([0.001, 0.004, 0.015]), 0),
+    /** Of the statements of a transaction, beside these: what it has begun is not committed. */
+    transactionCrashRate: 0,
     suspendRate: usually(0.3, pick([0.0005, 0.002]), 0),
     /** How often a run ends at a request. */
     interruptionRate: 0,
@@ -89,6 +95,8 @@ export function createPlan(scheduler: Scheduler) {
     /** Writes are few among the requests. */
     writeFaultRate: usually(focus === 'outbox' ? 0.6 : 0.2, 0.5, 0),
     latencyMs: focus === 'budget' ? pick([400, 2000, 3000]) : pick([5, 50, 400, 2000]),
+    /** Answers to reads that come only after what others have written meanwhile. */
+    slowReadShare: focus === 'both' ? 0.3 : 0,
     endsWithReconcile: chance(0.3),
     budgetLosses: focus === 'budget' ? usually(0.5, 4, 0) : usually(0.25, 1, 0),
     setsClock: chance(0.15),
@@ -115,6 +123,8 @@ export function chooseDelivery(
   const latency = () => Math.round(plan.latencyMs * (isCalm ? 0.2 : 1) * -Math.log(1 - random()))
   const delivery: Delivery = { fault: null, lost: null, outMs: latency(), backMs: latency() }
   const faultRate = Math.max(plan.networkFaultRate, isWrite ? plan.writeFaultRate : 0)
+  if (!isCalm && !isWrite && chance(plan.slowReadShare))
+    return { ...delivery, backMs: int(1000, 9000) }
   if (isCalm || !chance(faultRate)) return delivery
   if (chance(0.4)) return { ...delivery, fault: pick(faults) }
   if (chance(0.2)) return { ...delivery, [pick(['outMs', 'backMs'])]: int(1000, 9000) }

@@ -74,7 +74,9 @@ export function createProcesses({ deps, plan, all, state, onError }: SpawnDeps):
   function disturb({ what }: Item, process: SimulatedProcess): void {
     const ending = endings.get(process)
     if (ending !== undefined && ending.items-- === 0) ending.end()
-    const isCrash = scheduler.chance(plan.crashRate)
+    const isCrash =
+      scheduler.chance(plan.crashRate) ||
+      (process.isInTransaction && scheduler.chance(plan.transactionCrashRate))
     if (isCrash) kills.get(process)?.()
     if (isCrash || !scheduler.chance(plan.suspendRate)) return
     // Others ask for the lock every few milliseconds, which costs more than it shows.

@@ -259,14 +259,16 @@ async function waitUntilNothingIsRecent({ scheduler }: World): Promise<void> {
 
 /** Starts a command again and again until the world is calm, as a schedule or a person does. */
 function keepRunning(
-  { scheduler, state, spawn }: World,
+  { scheduler, plan, state, spawn }: World,
   name: string,
   count: number,
   program: () => Program,
 ): void {
   const start = () => {
     if (!state.isCalm)
-      spawn(name, program(), () => scheduler.schedule(null, scheduler.int(10, 10_000), '', start))
+      spawn(name, program(), () =>
+        scheduler.schedule(null, scheduler.int(10, plan.pauseMs), '', start),
+      )
   }
   for (let n = 0; n < count; n += 1) scheduler.schedule(null, scheduler.int(0, 2000), '', start)
 }
