@@ -21,7 +21,7 @@ import {
   requirePage,
   toParameters,
   toScanPage,
-} from '../core/pagination/page-exchange.ts'
+} from '../core/pagination/page-protocol.ts'
 import {
   decodeProfile,
   emptyProfile,

@@ -4,8 +4,8 @@
  */
 import { allTime, boundsOf, mayWork, type TimeRange } from './list-cursor.ts'
 import { isCut, repeatsRow } from './page-evidence.ts'
-import type { ScanPage } from './page-exchange.ts'
-import { request } from './page-request.ts'
+import type { ScanPage } from './page-protocol.ts'
+import { request } from './page-size.ts'
 import { addGap, type RangeQuery, type Reading, type Requests } from './reading-state.ts'
 import {
   completeTo,

@@ -5,8 +5,8 @@
 import { clockToleranceSeconds } from '../../../values/time.ts'
 import { farFuture, mayWork } from './list-cursor.ts'
 import { fullSizes, isBoundIgnored, isCut, isOutside, showsNewRows } from './page-evidence.ts'
-import type { ScanPage } from './page-exchange.ts'
-import { request } from './page-request.ts'
+import type { ScanPage } from './page-protocol.ts'
+import { request } from './page-size.ts'
 import { pageSizesOf } from './paging-profile.ts'
 import {
   ignoreLimit,

@@ -3,7 +3,7 @@
 import type { EpochSeconds } from '../../../values/time.ts'
 import { clockToleranceSeconds } from '../../../values/time.ts'
 import type { TimeRange } from './list-cursor.ts'
-import type { ScanPage } from './page-exchange.ts'
+import type { ScanPage } from './page-protocol.ts'
 import { type Bound, type ListEndpoint, type PagingProfile, pageSizesOf } from './paging-profile.ts'
 import {
   completeTo,

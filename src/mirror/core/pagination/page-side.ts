@@ -2,8 +2,8 @@
 import type { EpochSeconds } from '../../../values/time.ts'
 import { mayWork, type TimeRange } from './list-cursor.ts'
 import { edgeSecond, isCut, isOutside, middleSecond } from './page-evidence.ts'
-import type { ScanPage } from './page-exchange.ts'
-import { request } from './page-request.ts'
+import type { ScanPage } from './page-protocol.ts'
+import { request } from './page-size.ts'
 import type { Move } from './paging-profile.ts'
 import { ignoreLimit, observe, orderOf, type Reading, type Requests } from './reading-state.ts'
 import {

@@ -13,8 +13,8 @@ import {
   restAfterPage,
   showsNewRows,
 } from './page-evidence.ts'
-import type { ScanPage } from './page-exchange.ts'
-import { request } from './page-request.ts'
+import type { ScanPage } from './page-protocol.ts'
+import { request } from './page-size.ts'
 import { boundOf, pageSizesOf } from './paging-profile.ts'
 import {
   addGap,

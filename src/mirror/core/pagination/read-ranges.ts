@@ -40,9 +40,9 @@ import {
   restAfterPage,
   showsNewRows,
 } from './page-evidence.ts'
-import type { RefusedParameter, ScanPage } from './page-exchange.ts'
-import { request } from './page-request.ts'
+import type { RefusedParameter, ScanPage } from './page-protocol.ts'
 import { findEnd, hidesTimelessRows, joinsEdge, type PageWay } from './page-side.ts'
+import { request } from './page-size.ts'
 import { boundOf, type Move } from './paging-profile.ts'
 import { passCollision } from './pass-collision.ts'
 import {

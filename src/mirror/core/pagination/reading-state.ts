@@ -2,7 +2,7 @@
 import type { EpochSeconds } from '../../../values/time.ts'
 import type { PendingRanges, TimeRange } from './list-cursor.ts'
 import { conservativeOrder, learnFromPage } from './page-evidence.ts'
-import type { PageQuery, RefusedParameter, ScanPage } from './page-exchange.ts'
+import type { PageQuery, RefusedParameter, ScanPage } from './page-protocol.ts'
 import {
   boundOf,
   emptyProfile,

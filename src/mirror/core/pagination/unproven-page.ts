@@ -1,7 +1,7 @@
 /** A page without bounds, and what a page with a bound then says about its order. */
 import type { TimeRange } from './list-cursor.ts'
 import { conservativeOrder, isCut, isOutside, showsNewRows } from './page-evidence.ts'
-import type { ScanPage } from './page-exchange.ts'
+import type { ScanPage } from './page-protocol.ts'
 import { addGap, type Reading } from './reading-state.ts'
 import { minConclusiveRows, type TimeBounds } from './sort-order.ts'
 

@@ -8,8 +8,8 @@ import { unreadableContent } from '../../../service/core/api-failure.ts'
 import { type EpochSeconds, rfc3339 } from '../../../values/time.ts'
 import { boundsOf, farFuture, mayWork, type TimeRange } from './list-cursor.ts'
 import { rangeBeyondEdge, showsNewRows } from './page-evidence.ts'
-import type { ScanPage } from './page-exchange.ts'
-import { request, rowsUntilPlace } from './page-request.ts'
+import type { ScanPage } from './page-protocol.ts'
+import { request, rowsUntilPlace } from './page-size.ts'
 import { boundOf, type Move } from './paging-profile.ts'
 import {
   addGap,

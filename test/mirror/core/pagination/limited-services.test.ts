@@ -10,7 +10,7 @@ import {
   parsePendingRanges,
   type TimeRange,
 } from '../../../../src/mirror/core/pagination/list-cursor.ts'
-import type { ScanPage } from '../../../../src/mirror/core/pagination/page-exchange.ts'
+import type { ScanPage } from '../../../../src/mirror/core/pagination/page-protocol.ts'
 import {
   emptyProfile,
   type ListEndpoint,

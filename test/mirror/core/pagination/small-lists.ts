@@ -9,7 +9,7 @@ import {
   type PendingRanges,
   parsePendingRanges,
 } from '../../../../src/mirror/core/pagination/list-cursor.ts'
-import type { ScanPage } from '../../../../src/mirror/core/pagination/page-exchange.ts'
+import type { ScanPage } from '../../../../src/mirror/core/pagination/page-protocol.ts'
 import type {
   ListEndpoint,
   PagingProfile,

@@ -1,8 +1,8 @@
 /**
- * Requests a page. If it cannot be read, fewer rows are asked for, down to one; pages grow again
- * once the large rows are left behind.
+ * Requests a page, and decides its size: if it cannot be read, fewer rows are asked for, down to
+ * one; pages grow again once the large rows are left behind.
  */
-import type { PageQuery } from './page-exchange.ts'
+import type { PageQuery } from './page-protocol.ts'
 import { pageSizesOf } from './paging-profile.ts'
 import { type Reading, type Requests, type SettledReply, takeProgress } from './reading-state.ts'
 import type { TimeBounds } from './sort-order.ts'
