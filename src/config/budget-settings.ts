@@ -14,18 +14,26 @@ const rateMargin = z
   .union([z.number(), decimal.transform(Number)], { error: margin })
   .refine((value) => value >= 0 && value <= 0.5, { error: margin })
 
+/** Also that of a project whose configuration is not known. */
+export const defaultBudget = {
+  rate: { requests: 600, windowMs: 60_000 },
+  writeRate: { requests: 120, windowMs: 60_000 },
+  rateMargin: 0.02,
+  reserve: 0,
+}
+
 export const budgetSettings = {
-  rate: setting('rate', rate.default({ requests: 600, windowMs: 60_000 })).about(
+  rate: setting('rate', rate.default(defaultBudget.rate)).about(
     'The rate limit of the key: requests in a window.',
   ),
-  writeRate: setting('write_rate', rate.default({ requests: 120, windowMs: 60_000 })).about(
+  writeRate: setting('write_rate', rate.default(defaultBudget.writeRate)).about(
     'How many of these requests may be writes.',
   ),
-  rateMargin: setting('rate_margin', rateMargin.default(0.02)).about(
+  rateMargin: setting('rate_margin', rateMargin.default(defaultBudget.rateMargin)).about(
     'The share of both rates that is never used: 0 to 0.5. The default covers a service ' +
       'that counts whole seconds.',
   ),
-  reserve: fileSetting('reserve', reserve.default(0)).about(
+  reserve: fileSetting('reserve', reserve.default(defaultBudget.reserve)).about(
     'The share of the rate that is left to your other programs: 0 to 0.9.',
   ),
 }

@@ -1,5 +1,6 @@
 /** A project as the console knows it: its configuration, or what the warehouse alone says of it. */
 import { streamNames } from '../../schema/stream-specs.ts'
+import { defaultBudget } from '../config/budget-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { isTimeZone } from '../config/fields.ts'
 import { type ConfiguredLake, lakesOf } from '../config/lakes.ts'
@@ -47,10 +48,7 @@ export function unconfiguredProject(projectId: ProjectId, timeZone: string | nul
     projectId,
     streams: streamNames,
     schedules: null,
-    rate: { requests: 600, windowMs: 60_000 },
-    writeRate: { requests: 120, windowMs: 60_000 },
-    reserve: 0,
-    rateMargin: 0.02,
+    ...defaultBudget,
     approveOwn: true,
     approveGraceMs: 0,
     search: true,

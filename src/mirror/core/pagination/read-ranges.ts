@@ -46,6 +46,12 @@ import { request } from './page-size.ts'
 import { boundOf, type Move } from './paging-profile.ts'
 import { passCollision } from './pass-collision.ts'
 import {
+  isPlaceExpected,
+  leadsToUnreadable,
+  passKnownPlace,
+  passUnreadable,
+} from './pass-unreadable.ts'
+import {
   addGap,
   createReading,
   finishRange,
@@ -66,12 +72,6 @@ import {
 import type { OrderObservation, ScanDirection } from './sort-order.ts'
 import { narrowWindow, splitIntoWindows } from './time-windows.ts'
 import { awaitProof, isProvenBy, isSamePage, setTaken, settleUnproven } from './unproven-page.ts'
-import {
-  isPlaceExpected,
-  leadsToUnreadable,
-  passKnownPlace,
-  passUnreadable,
-} from './unreadable-rows.ts'
 
 export function* readRanges(options: RangesToRead): Generator<PageRequest, Progress, PageReply> {
   const reading = createReading(options)
