@@ -12,7 +12,6 @@ import { searchWarehouse } from '../maintenance/search-remains.ts'
 import { type DescribePlace, placeOf } from '../maintenance/sql/search-tables.ts'
 import type { Mirror } from '../mirror/mirror.ts'
 import { readPrivateValues } from '../mirror/verify/read-private-values.ts'
-import type { ColumnRules } from '../values/private-columns.ts'
 import type { ProjectName } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
@@ -70,7 +69,7 @@ export function verifyPrivate(
       values: collector.result(),
       compacted: warehouse.kind === 'sqlite' ? { isRewritten: false, isLogEmpty: true } : null,
       isRepeated: false,
-      describePlace: describePrivatePlace(rules, await mirror.readColumnStates()),
+      describePlace: describePrivatePlace(await mirror.readColumnChanges(rules)),
     })
     const columns = [...counts].map(([column, values]) => ({ column, values }))
     return { project: project.name, columns, skipped, search, requests: requestCount() }
@@ -79,20 +78,16 @@ export function verifyPrivate(
 
 /** No value may be there, whoever's row it is. */
 function describePrivatePlace(
-  rules: ColumnRules,
-  states: Awaited<ReturnType<Mirror['readColumnStates']>>,
+  changes: Awaited<ReturnType<Mirror['readColumnChanges']>>,
 ): DescribePlace {
-  const isApplied = (stream: StreamName) => {
-    const state = states.get(stream)
-    const wanted = JSON.stringify(rules.describe(stream))
-    return state?.cleaning === null && JSON.stringify(state.applied) === wanted
-  }
+  const willBeCleaned = (name: StreamName) =>
+    changes.some(({ stream, cleaned }) => stream === name && cleaned.length > 0)
   return (table, column) => {
     const place = `${table.name}.${column}`
     const mirrored = streamNames.find((name) =>
       [storedTable(name), `${name}_history`].includes(table.name),
     )
-    if (mirrored !== undefined && !isApplied(mirrored)) {
+    if (mirrored !== undefined && willBeCleaned(mirrored)) {
       const why = 'it was stored before `columns` named it; a sync cleans it'
       return { place, why, command: `deskmirror sync --streams ${mirrored}` }
     }
@@ -102,7 +97,7 @@ function describePrivatePlace(
     if (source === 'derived')
       return {
         place,
-        why: 'it was derived from rows that had it',
+        why: 'it was derived from rows that had it; what these still have is derived again',
         command: 'deskmirror migrate --rebuild-analytics',
       }
     if (source === 'write-backs')

@@ -8,7 +8,7 @@ import { asJsonObject, parseJson } from '../../src/values/json.ts'
 import { secret } from '../../src/values/secret.ts'
 import { createTestOnOne } from '../support/sampled.ts'
 import { emptyDatabase, forgetRequests, programOn } from './move-fixture.ts'
-import { createPrivateFixture, hashKey, rules } from './private-columns-fixture.ts'
+import { createPrivateFixture, hashKey, rule, rules } from './private-columns-fixture.ts'
 
 const testOnOne = createTestOnOne()
 
@@ -295,6 +295,19 @@ for (const database of ['sqlite', 'postgres'] as const)
       const places = before.search.remains.map(({ place, command }) => `${place}: ${command}`)
       expect(places).toContain('visitors.email: deskmirror sync --streams visitors')
       expect(places).toContain('message_rows.content: deskmirror sync --streams messages')
+      // No sync changes what no rule names, and no derivation what comes from it.
+      const names = [rule('visitors.name', 'block')]
+      await sync(names)
+      const unnamed = (await verifyPrivate(names)).search.remains.map(({ place, why, command }) => [
+        place,
+        why,
+        command,
+      ])
+      expect(unnamed).toContainEqual([
+        'message_rows.sender_display_name',
+        'another field has it, which `columns` does not name',
+        null,
+      ])
       await sync(rules.all)
       const clean = await verifyPrivate(rules.all)
       expect(clean.search).toMatchObject({ remains: [], unread: [] })
