@@ -12,6 +12,11 @@ const sumOf = (expression: string) =>
     where c.project_id = p.project_id)`
 const isOutsideOfCalendar = `m.created_date is not null and not exists (
         select 1 from dim_date d where d.project_id = m.project_id and d.date = m.created_date)`
+/** Where visitors are not mirrored at all, that is no fault of the numbers. */
+const isOfMissingVisitor = `m.visitor_id is not null
+      and exists (select 1 from visitors v where v.project_id = p.project_id)
+      and not exists (select 1 from visitors v where v.project_id = m.project_id
+        and v.id = m.visitor_id and v.deleted_at is null)`
 
 const ofConversations = (what: string, wrong: string, meaning: string): Check => {
   return [what, meaning, rowsOf('fct_conversation', '1 = 1'), rowsOf('fct_conversation', wrong)]
@@ -57,6 +62,17 @@ const checks: readonly Check[] = [
     'not m.history_complete',
     'conversations from before the mirror began: their earlier reopenings are not known',
   ),
+  ofConversations(
+    'conversations of visitors who are not here',
+    isOfMissingVisitor,
+    'deleted, or not in what the service lists: missing in dim_visitor, and in what is joined to it',
+  ),
+  [
+    'calls without a visitor',
+    'the service shows none, or analytics.calls does not name the field: in no number of visitors',
+    rowsOf('calls', 'm.deleted_at is null'),
+    rowsOf('fct_call', 'm.visitor_id is null'),
+  ],
   ...['conversations', 'visitors', 'calls'].map((table) => ofDeleted(table)),
   ofDeleted(
     'messages',

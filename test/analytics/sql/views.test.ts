@@ -329,10 +329,14 @@ for (const db of databases) {
     const { all, mirror } = await openViewsWarehouse(db)
     await mirror.commit(commit('visitors', [visitor('v3')]))
     await all("update visitors set deleted_at = '2025-11-01T00:00:00Z' where id = 'v3'")
+    // The list of visitors does not show the one of this conversation.
+    await all("update fct_conversation set visitor_id = 'v4' where conversation_id = 'by the AI'")
     const found = await all(
       'select what, rows_all, rows_wrong from report_quality where rows_wrong > 0 order by what',
     )
     expect(found).toEqual([
+      { what: 'calls without a visitor', rows_all: 4, rows_wrong: 2 },
+      { what: 'conversations of visitors who are not here', rows_all: 6, rows_wrong: 1 },
       { what: 'deleted visitors', rows_all: 3, rows_wrong: 1 },
       { what: 'history before the mirror', rows_all: 6, rows_wrong: 3 },
       { what: 'incomplete conversations', rows_all: 6, rows_wrong: 1 },
