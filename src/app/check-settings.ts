@@ -6,6 +6,7 @@ import type { StatusReport } from '../maintenance/maintenance.ts'
 import type { Mirror } from '../mirror/mirror.ts'
 import { requireConfirmedZone } from '../mirror/sync/rollup-days.ts'
 import { pluralize } from '../values/format.ts'
+import { nearestNames } from '../values/nearest-names.ts'
 import { coversPath } from '../values/private-columns.ts'
 import type { UnseenRule } from '../values/unseen-rules.ts'
 import { UserError } from '../values/user-error.ts'
@@ -23,6 +24,7 @@ export async function checkSettings(
   return [
     ...columnItems(project, await mirror.findUnseenRules(toColumnRules(project))),
     ...(await storedColumnItems(mirror, project, streams)),
+    ...(await analyticsItems(mirror, project, streams)),
     ...(await zoneItems(mirror, project)),
     ...((await willDeriveAgain(context, project)) ? [factsItem(streams)] : []),
   ]
@@ -90,7 +92,7 @@ async function storedColumnItems(
   }
   const names = cleaned.map(
     (change) =>
-      `${change.cleaned.join(', ')} in ${pluralize(change.rows, 'row')}` +
+      `${change.cleaned.join(', ')} in at most ${pluralize(change.rows, 'row')}` +
       (change.isMirrored ? '' : ', no longer mirrored'),
   )
   const clean = {
@@ -99,6 +101,39 @@ async function storedColumnItems(
     hint: 'if this is not intended, correct `columns` first: only the service has it then',
   }
   return [...(lax.length > 0 ? [reread] : []), ...(cleaned.length > 0 ? [clean] : [])]
+}
+
+/** What reads these fields takes the names exactly. */
+async function analyticsItems(
+  mirror: Mirror,
+  { analytics: { calls, fields } }: ProjectConfig,
+  counts: StatusReport['streams'],
+) {
+  const named = { calls, visitor_activity: fields }
+  const known = await mirror.readFields()
+  const unseen = Object.entries(named).flatMap(([stream, paths]) => {
+    if (!counts.some((count) => count.stream === stream && count.rows > 0)) return []
+    const own = known.filter((field) => field.stream === stream).map(({ path }) => path)
+    const isSeen = (path: string) =>
+      own.some((name) => `${name}.`.startsWith(`${path}.`) || path.startsWith(`${name}.`))
+    const toNames = (found: readonly string[]) => found.map((path) => `${stream}.${path}`)
+    return Object.values(paths).flatMap((path: string | null) =>
+      path === null || isSeen(path)
+        ? []
+        : [{ names: toNames([path]), near: toNames(nearestNames(path, own)) }],
+    )
+  })
+  if (unseen.length === 0) return []
+  const names = unseen.flatMap((field) => field.names).join(', ')
+  const near = unseen.flatMap((field) => field.near).join(', ')
+  return [
+    {
+      name: 'analytics',
+      state: 'warning' as const,
+      detail: `no stored row has ${names}: what is counted by it is not known`,
+      hint: `${near === '' ? '' : `perhaps ${near}; `}correct \`calls\` and \`fields\` of \`analytics\``,
+    },
+  ]
 }
 
 async function zoneItems(mirror: Mirror, { name, streams, timeZone }: ProjectConfig) {

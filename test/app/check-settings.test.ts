@@ -6,6 +6,7 @@ import { checkWarehouse } from '../../src/app/check-warehouse.ts'
 import { defaultConfig, defaultProject, type ProjectConfig } from '../../src/config/config.ts'
 import type { ColumnRule } from '../../src/values/private-columns.ts'
 import { secret } from '../../src/values/secret.ts'
+import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { createPrivateFixture, rule, rules } from './private-columns-fixture.ts'
 
@@ -46,6 +47,30 @@ test('of a warehouse that cannot be read, nothing is said about its rows', async
   ])
 })
 
+test('a field of calls or entries that no stored one has is doubted, as its numbers are none', async () => {
+  const { check, sync, sandbox } = await createPrivateFixture('sqlite')
+  const { analytics } = projectConfigOf(sandbox)
+  const doubted = async (calls: object, activityKind: string) => {
+    const fields = { ...analytics.fields, activityKind }
+    const over = { analytics: { ...analytics, calls: { ...analytics.calls, ...calls }, fields } }
+    return (await check([], over)).filter(({ name }) => name === 'analytics')
+  }
+  expect(await doubted({ visitor: 'nobody' }, 'type')).toEqual([])
+  await sync(rules.none)
+  expect(
+    await doubted({ visitor: 'visitorId', agent: 'agent', outcome: 'status' }, 'type'),
+  ).toEqual([])
+  expect(await doubted({ visitor: 'visitor_id', agent: 'agent.nam' }, 'typo')).toMatchObject([
+    {
+      state: 'warning',
+      detail: expect.stringMatching(
+        /has calls\.visitor_id, calls\.agent\.nam, visitor_activity\.typo:/,
+      ),
+      hint: expect.stringMatching(/^perhaps .*calls\.agent\.name/),
+    },
+  ])
+})
+
 test('what is removed, read again and derived again is announced with its rows', async () => {
   const { check, checkColumns, sync } = await createPrivateFixture('sqlite')
   const announced = async (columns: typeof rules.all | [], over: Partial<ProjectConfig> = {}) =>
@@ -59,7 +84,7 @@ test('what is removed, read again and derived again is announced with its rows',
     {
       state: 'warning',
       detail: expect.stringMatching(
-        /stored: messages\.content, messages\.senderdisplayname in \d+ rows, no longer mirrored; .*visitors\.name in 6 rows; visitor_activity/,
+        /stored: messages\.content, messages\.senderdisplayname in at most \d+ rows, no longer mirrored; .*visitors\.name in at most 6 rows; visitor_activity/,
       ),
     },
   ])
