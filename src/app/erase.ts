@@ -158,7 +158,8 @@ async function listMovedCopies(
   const marks = (await readMoves(db)).filter(({ project_id: id }) =>
     [wholeWarehouse, project].includes(id),
   )
-  return marks.map(({ other }) => `${other}, to or from which it moved, may have it as well`)
+  const others = new Set(marks.map(({ other }) => other))
+  return [...others].map((other) => `${other}, to or from which it moved, may have it as well`)
 }
 
 const outOfReach = (isConfigured: boolean): readonly string[] => [
