@@ -220,9 +220,11 @@ function budgetText(budget: StatusReport['budget'], now: EpochMs): string {
 /** One day, so that the morning still shows what happened at night. */
 const showLostForMs = 24 * 3_600_000
 
-function lossText({ lost }: StatusReport['budget'], now: EpochMs): string | null {
+function lossText({ lost, windowMs }: StatusReport['budget'], now: EpochMs): string | null {
   if (lost === null || now - Date.parse(lost.at) > showLostForMs) return null
-  return `nothing was sent for a while, ${formatAge(lost.at, now)}: ${lost.why}`
+  const isOver = now - Date.parse(lost.at) > windowMs
+  const what = isOver ? 'was sent for a while,' : 'is sent for the time being, since'
+  return `nothing ${what} ${formatAge(lost.at, now)}: ${lost.why}`
 }
 
 function factsText({ conversations, isRebuild }: StatusReport['facts']): string | null {

@@ -481,6 +481,11 @@ describe('status', () => {
     ]) {
       expect(out).toContain(line)
     }
+    // The budget is closed for longer than a window.
+    const soon = { now: Date.parse('2026-06-01T09:00:30Z') }
+    expect(
+      (await runCommand(statusCommand, [], { readStatus: async () => degraded }, soon)).out,
+    ).toContain('nothing is sent for the time being, since 30 s ago: its record is gone')
     const later = { now: now + 25 * 3_600_000 }
     expect(
       (await runCommand(statusCommand, [], { readStatus: async () => degraded }, later)).out,
