@@ -3,6 +3,7 @@ import type { Config, ProjectConfig } from '../src/config/config.ts'
 import { queueBackends } from '../src/config/queue-backends.ts'
 import type { FailingJob } from '../src/maintenance/maintenance.ts'
 import { readRuns } from '../src/maintenance/sql/gauges.ts'
+import { recordRetentionMs } from '../src/maintenance/sql/retention.ts'
 import { countAllPending } from '../src/mirror/sql/pending-children.ts'
 import type { EpochMs } from '../src/values/time.ts'
 import { readLastCompletions } from '../src/worker/project-health.ts'
@@ -12,7 +13,6 @@ import { createLakeSchedule, lakesToRetry } from './lake-jobs.ts'
 import { type JobQueues, type PlannedSyncJob, parseJob, type SchedulerJob } from './queues.ts'
 import {
   configurationDigest,
-  emptyRunsKeptForMs,
   housekeeping,
   missedSyncJobs,
   overdueSyncJobs,
@@ -45,7 +45,7 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
   const isAlone = !queueBackends[backend.kind].allowsSeveralWorkers
   let mayHaveMissed = isAlone
   const enqueueMissed = async (completions: Awaited<ReturnType<typeof readLastCompletions>>) => {
-    const runs = await readRuns(warehouse.db, Date.now() - emptyRunsKeptForMs)
+    const runs = await readRuns(warehouse.db, Date.now() - recordRetentionMs.idleRuns)
     await enqueueSyncJobs(missedSyncJobs(projects(), completions, runs, Date.now()))
     const lateBefore = Date.now() - housekeepingLateMs
     if (

@@ -11,6 +11,7 @@ import {
   scheduleNames,
 } from '../src/config/schedules.ts'
 import type { ProjectRuns } from '../src/maintenance/maintenance.ts'
+import { recordRetentionMs } from '../src/maintenance/sql/retention.ts'
 import { auditedStreams } from '../src/mirror/core/audit.ts'
 import type { EpochMs } from '../src/values/time.ts'
 import type { JobSchedule, Recurrence } from './backends/backend.ts'
@@ -59,9 +60,6 @@ function schedulesForProject(project: ProjectConfig) {
   })
 }
 
-/** Runs without changes are kept for a week: whether an older firing was missed is not known. */
-export const emptyRunsKeptForMs = 7 * 86_400_000
-
 /** The warehouse has whole seconds. */
 const precisionMs = 1000
 
@@ -83,7 +81,8 @@ export function missedSyncJobs(
         : ran.get(`${stream}/${mode}`)) ?? 0
     return schedulesForProject(project).flatMap(({ name, recurrence }) => {
       const firedAt = lastFiring(recurrence, now)
-      if (firedAt < firstAt || firedAt < now - emptyRunsKeptForMs) return []
+      // Whether an older one was missed is not known.
+      if (firedAt < firstAt || firedAt < now - recordRetentionMs.idleRuns) return []
       return syncJobsOfSchedule(name, project).filter(
         (planned) => lastRun(planned) + precisionMs < firedAt,
       )

@@ -115,7 +115,8 @@ describe.for(databases)('on a warehouse in: $name', ({ make, name }) => {
       const yesterday = new Date(Date.now() - 86_400_000).toISOString().replace(/\.\d+/, '')
       await warehouse.query(`update sync_runs set started_at = '${yesterday}'`)
       await warehouse.query(`insert into sync_runs (project_id, id, mode, started_at, finished_at, outcome, requests, rows_read,
-      rows_changed, strings_escaped, beat_at) values ('${sandbox.projectId}', 'old', 'incremental', '2026-01-01T00:00:00Z',
+      rows_changed, strings_escaped, beat_at) values ('${sandbox.projectId}', '0', 'incremental', '2026-01-01T00:00:00Z',
+      '2026-01-01T00:00:00Z', 'complete', 1, 0, 0, 0, 0), ('another', '0', 'incremental', '2026-01-01T00:00:00Z',
       '2026-01-01T00:00:00Z', 'complete', 1, 0, 0, 0, 0)`)
       const caughtUp = ({ event, mode, stream }: LogLine) =>
         event === 'housekeeping.completed' ||

@@ -10,6 +10,7 @@ import type { ProjectId, ProjectName } from '../../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { isDeletableRun } from './retention.ts'
 
 export type ProjectHealth = {
   readonly project: ProjectName
@@ -99,7 +100,7 @@ export async function markSynced(
 
 /**
  * `ran`: when a reconcile and an audit (`stream/mode`) last began that got to its end.
- * `oldestIdleAt`: when the oldest run without changes ended, as housekeeping deletes such runs.
+ * `oldestIdleAt`: when the oldest of the runs ended that housekeeping is to delete.
  */
 export type ProjectRuns = {
   readonly firstAt: EpochMs
@@ -111,8 +112,8 @@ export async function readRuns(db: Db, since: EpochMs): Promise<ReadonlyMap<stri
   const from = toTimestamp(since)
   const projects = await sql<{ project: ProjectId; first: string; idle: string | null }>`
     select project_id as project, min(started_at) as first,
-      min(case when rows_changed = 0 and strings_escaped = 0 then finished_at end) as idle
-    from sync_runs group by project_id`.execute(db)
+      min(case when ${isDeletableRun} then finished_at end) as idle
+    from sync_runs run group by project_id`.execute(db)
   const runs = await sql<{ project: ProjectId; at: string; outcome: string; streams: string }>`
     select project_id as project, started_at as at, outcome, streams from sync_runs
     where mode in ('reconcile', 'full') and outcome <> 'failed' and started_at >= ${from}

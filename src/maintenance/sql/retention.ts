@@ -104,17 +104,20 @@ export const recordRetentionMs = {
 } as const
 
 /**
- * Deletes what the program keeps for itself. No row refers to a run that changed nothing; the last
- * one of each project stays, which `status` shows.
+ * Of `run` in `sync_runs`: no row refers to it, as it changed nothing, and it is not the last one of
+ * its project, which `status` shows.
  */
+export const isDeletableRun = sql`run.rows_changed = 0 and run.strings_escaped = 0
+  and exists (select 1 from sync_runs later
+    where later.project_id = run.project_id and later.id > run.id)`
+
+/** Deletes what the program keeps for itself. */
 export async function deleteOldRecords(db: Db, now: EpochMs) {
   const before = (kept: keyof typeof recordRetentionMs) =>
     toTimestamp(now - recordRetentionMs[kept])
   const { numAffectedRows: runs } = await sql`
-    delete from sync_runs as old
-    where finished_at < ${before('idleRuns')} and rows_changed = 0 and strings_escaped = 0
-      and exists (select 1 from sync_runs later where later.project_id = old.project_id
-        and later.id > old.id)`.execute(db)
+    delete from sync_runs as run
+    where run.finished_at < ${before('idleRuns')} and ${isDeletableRun}`.execute(db)
   await sql`delete from sync_audits where finished_at < ${before('audits')}`.execute(db)
   await deleteBudgetHistory(db, now - recordRetentionMs.budget)
   return { runsDeleted: Number(runs) }
