@@ -9,6 +9,7 @@ import { runInProcess } from '../cli/run-in-process.ts'
 import { runDeskmirror } from '../cli/run-process.ts'
 import { runsAllCases } from '../support/sampled.ts'
 import { mirrorOnePerson } from './one-person.ts'
+import { readStoredBytes } from './stored-bytes.ts'
 
 const preload = new URL('./kill-before-statement.ts', import.meta.url).href
 
@@ -36,19 +37,6 @@ async function startErasure(database: DatabaseKind) {
     return (await runDeskmirror(command, { cwd, env: watched })).exit
   }
   const secrets = [String(person.email), words[0]!, 'A secret note of theirs.']
-  const readAll = async () => {
-    if (database === 'sqlite') {
-      const path = instance.url.slice('sqlite:'.length)
-      return [path, `${path}-wal`].map((file) => readFileSync(file, 'latin1')).join()
-    }
-    await warehouse.query('checkpoint')
-    const files = await warehouse.query(`
-      select encode(pg_read_binary_file(pg_relation_filepath(oid)), 'escape') as text from pg_class
-      where relnamespace = cast(current_schema() as regnamespace) and relkind = 'r'`)
-    const statistics = await warehouse.query(`
-      select cast(s as text) as text from pg_stats s where schemaname = current_schema()`)
-    return [...files, ...statistics].map(({ text }) => String(text)).join()
-  }
   return {
     fixture,
     cwd,
@@ -56,7 +44,7 @@ async function startErasure(database: DatabaseKind) {
     erase: () => run(command),
     status: async () => (await run(['status', '--json'])).document.projects[0],
     left: async () => {
-      const all = await readAll()
+      const all = await readStoredBytes(instance, warehouse.query)
       return secrets.filter((text) => all.includes(text))
     },
     secrets,

@@ -157,35 +157,39 @@ for (const database of ['sqlite', 'postgres'] as const) {
       },
     )
 
-    test('takes their former versions, and looks for what they were called before', async () => {
-      const fixture = await mirrorOnePerson(database)
-      const { erase, sync, visitor, own, person, warehouse, visitors, sandbox } = fixture
-      const other = visitors().find((id) => id !== visitor)!
-      // As a text of anyone it would be too short to be looked for.
-      sandbox.mutate.renameVisitor(visitor, 'Jo Smith', String(person.email))
-      await sync('full')
-      sandbox.mutate.renameVisitor(visitor, 'Another Name of Theirs', 'another@example.org')
-      sandbox.mutate.renameVisitor(other, 'Another Person', null)
-      sandbox.mutate.setHandled(own[0]!, true)
-      await sync('full')
-      const former = [String(person.email), String(person.name), visitor]
-      expect(await findMentions(fixture, former)).toEqual(
-        expect.arrayContaining(former.map((text) => `visitors_history: ${text}`)),
-      )
-      await warehouse.query(`create table own_copy as select name from visitors_history
+    testOnOne(
+      database,
+      'takes their former versions, and looks for what they were called before',
+      async () => {
+        const fixture = await mirrorOnePerson(database)
+        const { erase, sync, visitor, own, person, warehouse, visitors, sandbox } = fixture
+        const other = visitors().find((id) => id !== visitor)!
+        // As a text of anyone it would be too short to be looked for.
+        sandbox.mutate.renameVisitor(visitor, 'Jo Smith', String(person.email))
+        await sync('full')
+        sandbox.mutate.renameVisitor(visitor, 'Another Name of Theirs', 'another@example.org')
+        sandbox.mutate.renameVisitor(other, 'Another Person', null)
+        sandbox.mutate.setHandled(own[0]!, true)
+        await sync('full')
+        const former = [String(person.email), String(person.name), visitor]
+        expect(await findMentions(fixture, former)).toEqual(
+          expect.arrayContaining(former.map((text) => `visitors_history: ${text}`)),
+        )
+        await warehouse.query(`create table own_copy as select name from visitors_history
         where name = 'Jo Smith'`)
-      const { rows, search } = await erase(false)
-      expect(rows).toMatchObject({ visitors_history: 2, conversations_history: 1 })
-      expect(search!.remains).toMatchObject([{ place: 'own_copy.name' }])
-      expect(await findMentions(fixture, former)).toEqual([])
-      expect(await warehouse.query('select id from visitors_history')).toEqual([{ id: other }])
-      // Not even by plain SQL.
-      await warehouse.query(`insert into visitors_history
+        const { rows, search } = await erase(false)
+        expect(rows).toMatchObject({ visitors_history: 2, conversations_history: 1 })
+        expect(search!.remains).toMatchObject([{ place: 'own_copy.name' }])
+        expect(await findMentions(fixture, former)).toEqual([])
+        expect(await warehouse.query('select id from visitors_history')).toEqual([{ id: other }])
+        // Not even by plain SQL.
+        await warehouse.query(`insert into visitors_history
         (project_id, id, valid_from, valid_to, raw, synced_at) values ('${sandbox.projectId}',
         '${visitor}', '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', '{}', '2026-01-01T00:00:00Z')`)
-      for (const mode of ['incremental', 'full'] as const) await sync(mode)
-      expect(await findMentions(fixture, former)).toEqual([])
-    })
+        for (const mode of ['incremental', 'full'] as const) await sync(mode)
+        expect(await findMentions(fixture, former)).toEqual([])
+      },
+    )
 
     testOnOne(database, 'is refused while a write-back to them may be arriving', async () => {
       const { erase, queue, visitor, warehouse } = await mirrorOnePerson(database)

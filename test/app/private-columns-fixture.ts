@@ -1,7 +1,5 @@
 /** A project whose columns are private, and a search for their values in all that is stored. */
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
 import { pino } from 'pino'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { listStreamNames, streamNames } from '../../schema/stream-specs.ts'
@@ -16,6 +14,7 @@ import type { ColumnRule } from '../../src/values/private-columns.ts'
 import { secret } from '../../src/values/secret.ts'
 import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture, type OutboxFixtureOptions } from '../outbox/outbox-fixture.ts'
+import { readStoredBytes } from './stored-bytes.ts'
 
 export const rule = (name: string, action: ColumnRule['action']): ColumnRule => {
   const [stream = '', ...path] = name.split('.')
@@ -101,21 +100,9 @@ export async function createPrivateFixture(
     return readNow(configOf(instance.url, project), project, 'visitors', id, log)
   }
   const readAll = async () => {
-    const texts = [lines.join('\n')]
-    if (database === 'sqlite') {
-      const path = instance.url.slice('sqlite:'.length)
-      const files = readdirSync(dirname(path)).filter((name) => name.startsWith(basename(path)))
-      return [...texts, ...files.map((name) => readFileSync(`${dirname(path)}/${name}`, 'utf8'))]
-    }
-    await warehouse.query('checkpoint')
-    const stored = await warehouse.query(`
-      select encode(pg_read_binary_file(pg_relation_filepath(oid)), 'escape') as text
-      from pg_class where relnamespace = cast(current_schema() as regnamespace) and relkind in ('r', 'i', 't')`)
-    const statistics = await warehouse.query(
-      'select cast(s as text) as text from pg_stats s where schemaname = current_schema()',
-    )
-    const { rows } = { rows: await tablesAsText(warehouse.query) }
-    return [...texts, ...[...stored, ...statistics, ...rows].map(({ text }) => String(text))]
+    const rows = database === 'sqlite' ? [] : await tablesAsText(warehouse.query)
+    const texts = [...lines, ...rows.map(({ text }) => text)].join('\n')
+    return Buffer.concat([Buffer.from(texts), await readStoredBytes(instance, warehouse.query)])
   }
   /** The private values of the service: all that is long enough to be no chance. */
   const secrets = () => {
@@ -145,7 +132,7 @@ export async function createPrivateFixture(
       verifyPrivate(configOf(instance.url, projectWith(columns)), projectWith(columns), common),
     /** Those that are stored anywhere. */
     leaks: async (texts = secrets()) => {
-      const all = (await readAll()).join('\n')
+      const all = await readAll()
       return texts.filter((text) => all.includes(text))
     },
   }

@@ -207,41 +207,45 @@ for (const database of ['sqlite', 'postgres'] as const)
       },
     )
 
-    test('replaced versions have neither values, nor hashes with an earlier key', async () => {
-      const { sync, leaks, visitor, sandbox, warehouse, verifyPrivate } =
-        await createPrivateFixture(database)
-      const rename = (name: string, email: string) =>
-        sandbox.mutate.renameVisitor(visitor(0), name, email)
-      rename('A Former Name', 'Former.Address@example.org')
-      await sync(rules.none)
-      rename('A Later Name', 'later.address@example.org')
-      await sync(rules.none, { mode: 'full' })
-      const kept = async () => {
-        const rows = await warehouse.query(`select name, email, raw, valid_from, valid_to
+    testOnOne(
+      database,
+      'replaced versions have neither values, nor hashes with an earlier key',
+      async () => {
+        const { sync, leaks, visitor, sandbox, warehouse, verifyPrivate } =
+          await createPrivateFixture(database)
+        const rename = (name: string, email: string) =>
+          sandbox.mutate.renameVisitor(visitor(0), name, email)
+        rename('A Former Name', 'Former.Address@example.org')
+        await sync(rules.none)
+        rename('A Later Name', 'later.address@example.org')
+        await sync(rules.none, { mode: 'full' })
+        const kept = async () => {
+          const rows = await warehouse.query(`select name, email, raw, valid_from, valid_to
           from visitors_history where id = '${visitor(0)}' order by valid_from limit 1`)
-        return rows.map(({ raw, ...row }) => ({
-          ...row,
-          raw: asJsonObject(parseJson(String(raw))),
-        }))
-      }
-      const texts = ['A Former Name', 'Former.Address@example.org']
-      expect(await leaks(texts)).toEqual(texts)
-      const [before] = await kept()
-      await sync(rules.all)
-      expect(await leaks([...texts, 'A Later Name'])).toEqual([])
-      const email = hashOf('former.address@example.org')
-      expect(await kept()).toMatchObject([{ ...before, name: null, email, raw: { email } }])
-      const { search } = await verifyPrivate(rules.all)
-      expect(search.remains).toEqual([])
-      const key = secret('another key of the installation')
-      await sync(rules.all, { key })
-      expect(await kept()).toMatchObject([{ name: null, email: null, raw: { email: null } }])
-      const hashes = `select email, raw from visitors_history where email is not null`
-      expect(await warehouse.query(hashes)).toEqual([])
-      expect(await warehouse.query('select email from visitors')).toContainEqual({
-        email: expect.stringMatching(/^hmac:/),
-      })
-    })
+          return rows.map(({ raw, ...row }) => ({
+            ...row,
+            raw: asJsonObject(parseJson(String(raw))),
+          }))
+        }
+        const texts = ['A Former Name', 'Former.Address@example.org']
+        expect(await leaks(texts)).toEqual(texts)
+        const [before] = await kept()
+        await sync(rules.all)
+        expect(await leaks([...texts, 'A Later Name'])).toEqual([])
+        const email = hashOf('former.address@example.org')
+        expect(await kept()).toMatchObject([{ ...before, name: null, email, raw: { email } }])
+        const { search } = await verifyPrivate(rules.all)
+        expect(search.remains).toEqual([])
+        const key = secret('another key of the installation')
+        await sync(rules.all, { key })
+        expect(await kept()).toMatchObject([{ name: null, email: null, raw: { email: null } }])
+        const hashes = `select email, raw from visitors_history where email is not null`
+        expect(await warehouse.query(hashes)).toEqual([])
+        expect(await warehouse.query('select email from visitors')).toContainEqual({
+          email: expect.stringMatching(/^hmac:/),
+        })
+      },
+    )
 
     test('what was removed elsewhere is not in the files of a warehouse that moves back', async () => {
       const fixture = await createPrivateFixture(database)

@@ -84,7 +84,7 @@ function createInstance(
 function makeSqlite(template: string | null): DatabaseInstance {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-sqlite-'))
   const path = join(folder, 'main.db')
-  if (template !== null) writeFileSync(path, copyOf(template), { mode: 0o600 })
+  if (template !== null) writeCopy(template, path)
   return createInstance(
     'sqlite',
     `sqlite:${path}`,
@@ -93,17 +93,22 @@ function makeSqlite(template: string | null): DatabaseInstance {
   )
 }
 
-const templates = new Map<string, Buffer>()
+const templates = new Map<string, { readonly bytes: Buffer; readonly tokenAt: number }>()
 
 /**
  * With a name of its own, under which its sends are counted, as if it had been migrated by itself.
  */
-function copyOf(template: string): Buffer {
-  const bytes = templates.get(template) ?? readFileSync(template)
-  templates.set(template, bytes)
-  const copy = Buffer.from(bytes)
-  copy.write(randomUUID(), copy.indexOf(templateToken))
-  return copy
+function writeCopy(template: string, path: string): void {
+  const { bytes, tokenAt } = templates.get(template) ?? readTemplate(template)
+  bytes.write(randomUUID(), tokenAt)
+  writeFileSync(path, bytes, { mode: 0o600 })
+}
+
+function readTemplate(path: string) {
+  const bytes = readFileSync(path)
+  const template = { bytes, tokenAt: bytes.indexOf(templateToken) }
+  templates.set(path, template)
+  return template
 }
 
 async function makePostgres(template: string | null): Promise<DatabaseInstance> {
@@ -111,7 +116,7 @@ async function makePostgres(template: string | null): Promise<DatabaseInstance> 
   const url = new URL(database.url)
   url.searchParams.set('schema', templateSchema)
   if (template === null) await runAsAdmin(database.url, `create schema ${templateSchema}`)
-  // See `copyOf`.
+  // See `writeCopy`.
   else
     await runAsAdmin(
       database.url,

@@ -1,12 +1,23 @@
 /** Packs this project and installs the package into an empty folder, as users do. */
 import { execFile } from 'node:child_process'
-import { globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { ownCache } from './compile-once.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
+const quickGzip = new URL('./quick-gzip.ts', import.meta.url)
 
 /** npm's variables about this project would mislead an npm that works in another folder. */
 const keptVariables = /^npm_config_(registry|cache|userconfig|globalconfig)$/
@@ -20,7 +31,7 @@ export const userEnvironment = Object.fromEntries(
 export async function packPackage(folder: string): Promise<string> {
   await run('npm', ['pack', '--silent', '--pack-destination', folder], {
     cwd: root,
-    env: userEnvironment,
+    env: { ...userEnvironment, NODE_OPTIONS: `--import=${quickGzip}` },
   })
   const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
   return join(folder, tarball)
@@ -41,15 +52,24 @@ export async function unpackPackage(folder: string, tarball: string): Promise<vo
   await run('tar', ['-xzf', tarball, '--strip-components=1'], { cwd: installed })
 }
 
-/** A release of Node.js. Returns its program, without the thousands of files that npm would install. */
+/**
+ * A release of Node.js, kept for later runs. Returns its program, without the thousands of files
+ * that npm would install. It is unpacked in `folder`.
+ */
 export async function fetchNode(folder: string, version: string): Promise<string> {
   const isWindows = process.platform === 'win32'
+  const kept = join(ownCache, `node-${version}${isWindows ? '.exe' : ''}`)
+  if (existsSync(kept)) return kept
   const name = `node-${isWindows ? 'win' : process.platform}-${process.arch}`
   const program = `package/bin/${isWindows ? 'node.exe' : 'node'}`
   const pack = ['pack', '--silent', '--prefer-offline', `${name}@${version}`]
   const { stdout } = await run('npm', pack, { cwd: folder, env: userEnvironment })
   await run('tar', ['-xzf', stdout.trim(), program], { cwd: folder })
-  return join(folder, program)
+  mkdirSync(ownCache, { recursive: true })
+  // So that nobody finds a half of it.
+  copyFileSync(join(folder, program), `${kept}.${process.pid}`)
+  renameSync(`${kept}.${process.pid}`, kept)
+  return kept
 }
 
 /** For all users of a system, which has its programs below `prefix`. */

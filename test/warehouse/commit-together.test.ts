@@ -8,6 +8,7 @@ import type { Mirror } from '../../src/mirror/sql/mirror.ts'
 import type { ProjectContext } from '../../src/mirror/sql/sync-runs.ts'
 import { WarehouseError } from '../../src/warehouse/explain-error.ts'
 import { databases } from '../support/databases.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { activity, commit, conversation, message, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
@@ -93,29 +94,35 @@ const tables = {
 const gaps =
   'select stream, dedup_key, reason, resolved_at is null as is_open from sync_gaps order by dedup_key'
 
+const testOnOne = createTestOnOne()
+
 for (const db of databases) {
   describe(`pages that are committed together — ${db.name}`, () => {
-    test('store the same as one after the other, and count the same changes', async () => {
-      const outcomes: unknown[][] = []
-      for (const isTogether of [false, true]) {
-        const { mirror, all, warehouse } = await openTestWarehouse(db)
-        await prepare(mirror)
-        const run = await mirror.startRun('incremental', requestedAt)
-        await warehouse.query('delete from facts_due')
-        const results: CommitResult[] = []
-        if (isTogether) results.push(...(await Promise.all(pages.map(mirror.commit))))
-        else for (const it of pages) results.push(await mirror.commit(it))
-        const stored = Object.entries(tables).map(([name, key]) =>
-          all(`select * from ${name} order by ${key}`),
-        )
-        const escaped = await all('select strings_escaped from sync_runs')
-        const outcome = [results, await Promise.all(stored), await all(gaps), escaped]
-        outcomes.push(JSON.parse(JSON.stringify(outcome).replaceAll(run, 'run')))
-      }
-      expect(outcomes[1]).toEqual(outcomes[0])
-      expect(JSON.stringify(outcomes[0])).toContain(JSON.stringify(hostile.replace('␛', '␛241b')))
-      expect(outcomes[0]?.[0]).toEqual([30, 1, 1, 0, 1, 1, 1].map((changed) => ({ changed })))
-    })
+    testOnOne(
+      db.name,
+      'store the same as one after the other, and count the same changes',
+      async () => {
+        const outcomes: unknown[][] = []
+        for (const isTogether of [false, true]) {
+          const { mirror, all, warehouse } = await openTestWarehouse(db)
+          await prepare(mirror)
+          const run = await mirror.startRun('incremental', requestedAt)
+          await warehouse.query('delete from facts_due')
+          const results: CommitResult[] = []
+          if (isTogether) results.push(...(await Promise.all(pages.map(mirror.commit))))
+          else for (const it of pages) results.push(await mirror.commit(it))
+          const stored = Object.entries(tables).map(([name, key]) =>
+            all(`select * from ${name} order by ${key}`),
+          )
+          const escaped = await all('select strings_escaped from sync_runs')
+          const outcome = [results, await Promise.all(stored), await all(gaps), escaped]
+          outcomes.push(JSON.parse(JSON.stringify(outcome).replaceAll(run, 'run')))
+        }
+        expect(outcomes[1]).toEqual(outcomes[0])
+        expect(JSON.stringify(outcomes[0])).toContain(JSON.stringify(hostile.replace('␛', '␛241b')))
+        expect(outcomes[0]?.[0]).toEqual([30, 1, 1, 0, 1, 1, 1].map((changed) => ({ changed })))
+      },
+    )
 
     test('are stored without the row that the database rejects, and without one whose key is unreadable', async () => {
       const { mirror, warehouse, list } = await openTestWarehouse(db)
@@ -152,7 +159,7 @@ for (const db of databases) {
       expect(await list('select conversation_id from messages')).toEqual(['a'])
     })
 
-    test('of one parent are stored in their order', async () => {
+    testOnOne(db.name, 'of one parent are stored in their order', async () => {
       const { mirror, list } = await openTestWarehouse(db)
       const edits = ['first', 'second', 'third'].map((content) => message('a', 1, { content }))
       const results = await Promise.all(
