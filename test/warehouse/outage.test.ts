@@ -34,7 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-const size = { conversations: 30, visitors: 20, calls: 5, days: 2 }
+const size = { conversations: 20, visitors: 8, calls: 4, days: 2 }
 const log = pino({ level: 'silent' })
 const signal = new AbortController().signal
 

@@ -29,30 +29,38 @@ import { secret } from '../../../src/values/secret.ts'
 /** The window is short because the budget records every request of a window. */
 export const unlimited = { requests: 1e9, windowMs: 100 }
 
+/** Once, as checking the settings takes a twentieth of a small sync. */
+const usualProject = defaultProject({
+  name: 'shop',
+  projectId: '',
+  baseUrl: new URL('http://unused'),
+  apiKey: secret('unused'),
+  rate: unlimited,
+  writeRate: unlimited,
+})
+const usualConfig = defaultConfig({
+  projects: [],
+  http: null,
+  concurrency: 1,
+  logLevel: 'silent',
+})
+
 export function projectConfigOf(
   sandbox: Pick<Sandbox, 'projectId' | 'baseUrl' | 'widgetUrl' | 'key'>,
   over: Partial<ProjectConfig> = {},
 ): ProjectConfig {
-  return defaultProject({
-    name: 'shop',
+  return {
+    ...usualProject,
     projectId: sandbox.projectId,
     baseUrl: new URL(sandbox.baseUrl),
     widgetUrl: new URL(sandbox.widgetUrl),
     apiKey: secret(sandbox.key),
-    rate: unlimited,
-    writeRate: unlimited,
     ...over,
-  })
+  }
 }
 
 export function configOf(databaseUrl: string, project: ProjectConfig): Config {
-  return defaultConfig({
-    projects: [project],
-    databaseUrl,
-    http: null,
-    concurrency: 1,
-    logLevel: 'silent',
-  })
+  return { ...usualConfig, projects: [project], databaseUrl }
 }
 
 type ConfigOverrides = { readonly project?: Partial<ProjectConfig>; readonly queueUrl?: string }
