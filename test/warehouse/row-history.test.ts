@@ -2,7 +2,7 @@
 
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import type { ListStreamName } from '../../schema/stream-specs.ts'
 import { openMirror } from '../../src/app/facts.ts'
 import { factsOf, settings } from '../analytics/sql/facts-settings.ts'
