@@ -22,5 +22,6 @@ export default defineConfig({
     env: { TMPDIR: fastFolder() },
     testTimeout: 600_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 120_000 } },
   },
 })
