@@ -30,7 +30,7 @@ const orders = createTable<(fields: string) => string>({
   'unknown way': (fields) =>
     `It sorts rows by ${fields}; whether the oldest or the newest come first is not known.`,
   'both ways': (fields) =>
-    `It lists now the oldest and now the newest rows first, by ${fields}, so the order is not used.`,
+    `It lists sometimes the oldest and sometimes the newest rows first, by ${fields}: the order is not used.`,
 })
 
 const support = createTable<(parameter: string) => string>({
