@@ -231,8 +231,11 @@ describe('workers that share a queue in Redis', () => {
     const read = sandbox
       .log()
       .flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
-    // The newest one may be read again: nothing shows that its last second was complete.
-    expect(read.length - new Set(read).size).toBeLessThanOrEqual(1)
+    const again = read.filter((id, index) => read.indexOf(id) !== index)
+    // The list that is read first, the newest one's, is asked for a single row too; and it is read
+    // again where its last second was not complete the first time, as on a busy machine.
+    expect(new Set(again).size).toBeLessThanOrEqual(1)
+    expect(again.length).toBeLessThanOrEqual(2)
     expect(
       (
         await readStatus(
