@@ -138,6 +138,9 @@ export function sufficientRows(missing: number): number {
   return Math.ceil(missing / limits.share)
 }
 
+/** The gap of a list that does not show all rows that exist. */
+export const unlistedRowsGapKey = 'unlisted'
+
 /** The gap that is open while a stream's rows are in doubt, of which none is then marked. */
 export const massDeletionGapKey = 'deletions'
 

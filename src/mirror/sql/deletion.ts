@@ -19,7 +19,7 @@ import {
   removePendingChildren,
 } from './pending-children.ts'
 import { markFactsOfParents } from './pending-facts.ts'
-import { unseenIds } from './seen-rows.ts'
+import { absentSet, addToIdSet, unseenIds } from './seen-rows.ts'
 import { streamTables } from './stream-tables.ts'
 import { readCursor, writeCursors } from './sync-state.ts'
 
@@ -59,10 +59,12 @@ export async function markDeleted(
   const { children } = streamTables[stream]
   for (const affected of [stream, ...children]) {
     const { stored, firstKey } = streamTables[affected]
-    await sql`
+    const { numAffectedRows } = await sql`
       update ${sql.table(stored)} set deleted_at = ${toTimestamp(at)}, asked_at = ${at}
       where project_id = ${trx.project} and ${sql.ref(firstKey)} = ${id}
         and deleted_at is null`.execute(trx.db)
+    if (affected === stream && numAffectedRows === 0n)
+      await addToIdSet(trx, absentSet(stream), [id])
   }
   for (const child of children) await removePendingChildren(trx, child, id)
   await markFactsOfParents(trx, stream, [id])

@@ -7,7 +7,7 @@ import { type EpochMs, parseTime, rfc3339, toTimestamp } from '../../values/time
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { newId } from '../../warehouse/project-db.ts'
-import { massDeletionGapKey } from '../core/mirror.ts'
+import { massDeletionGapKey, unlistedRowsGapKey } from '../core/mirror.ts'
 
 /** Gaps with the same key are the same gap. */
 function dedupKeyOf({ from, to, reason, dedupKey }: Gap): string {
@@ -88,7 +88,8 @@ export async function resolveGaps(
   const { numAffectedRows } = await sql`
     update sync_gaps set resolved_at = ${toTimestamp(clock())}
     where project_id = ${project} and stream = ${stream} and resolved_at is null
-      and dedup_key not like 'parent:%' and dedup_key <> ${massDeletionGapKey}
+      and dedup_key not like 'parent:%'
+      and dedup_key not in (${massDeletionGapKey}, ${unlistedRowsGapKey})
       and seen_at < ${since}`.execute(db)
   return Number(numAffectedRows)
 }

@@ -10,6 +10,9 @@ import { isDoubted } from './pending-children.ts'
 /** Conversations to read again by id, because a list may have returned a stale copy of them. */
 export const recheckSet = 'conversations:check'
 
+/** Ids that name no row: the service answered 404. */
+export const absentSet = (stream: ListStreamName) => `${stream}:absent`
+
 type Scope = 'all' | 'open'
 
 export async function addToIdSet(
@@ -113,6 +116,26 @@ export async function listUnseenIds(
     ${seen}`.execute(db)
   const known = new Set(rows.map(({ id }) => lower(id)))
   return ids.filter((id) => !known.has(lower(id)))
+}
+
+/** Whom conversations until then name and who is neither mirrored nor known to be absent. */
+export async function listMissingVisitors(
+  { db, project, typed }: ProjectDb,
+  until: EpochSeconds,
+  after: string,
+  limit: number,
+): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select distinct row.visitor_id as id from conversations as row
+    where ${inScope(project, 'all')} and row.visitor_id > ${after}
+      and coalesce(row.created_at, row.last_message_at) <= ${typed('time', rfc3339(until))}
+      and not exists (select 1 from visitors
+        where visitors.project_id = ${project} and visitors.id = row.visitor_id)
+      and not exists (select 1 from sync_seen_rows as absent
+        where absent.project_id = ${project} and absent.scan = ${absentSet('visitors')}
+          and absent.id = row.visitor_id)
+    order by 1 limit ${limit}`.execute(db)
+  return rows.map(({ id }) => id)
 }
 
 /** Ids are equal whatever the case of their letters. */

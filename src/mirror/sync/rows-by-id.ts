@@ -13,7 +13,12 @@ import {
 } from '../../service/core/api-failure.ts'
 import type { Priority } from '../../service/core/api-request.ts'
 import { listOnlyFields, toListShape } from '../../service/core/row-by-id-shape.ts'
-import { describeMassDeletion, isMassDeletion, untimedGap } from '../core/mirror.ts'
+import {
+  describeMassDeletion,
+  isMassDeletion,
+  unlistedRowsGapKey,
+  untimedGap,
+} from '../core/mirror.ts'
 import { gapReasons } from '../core/pagination/reading-state.ts'
 import type { ListStream } from '../core/stream-kinds.ts'
 import { mapConcurrently } from './concurrency.ts'
@@ -44,8 +49,10 @@ export async function resolveUnseenRows(
   seenRowsKey: string,
 ): Promise<void> {
   const { name } = stream
+  const isIncomplete = await isKnownIncomplete(run, name)
   const { unseen, living } = await run.mirror.countUnseenRows(name, seenRowsKey, 'all')
-  if (run.mode !== 'full' && isMassDeletion(unseen, living)) {
+  // Of a list that does not show all rows, many that it does not show are no sign of a fault.
+  if (run.mode !== 'full' && !isIncomplete && isMassDeletion(unseen, living)) {
     const reason = describeMassDeletion(name, unseen, living)
     await run.mirror.doubtUnseenRows(name, seenRowsKey, reason)
     run.notices.add(reason)
@@ -53,35 +60,59 @@ export async function resolveUnseenRows(
   }
   await run.mirror.endDeletionDoubt(name)
   run.stats.setRemaining(name, unseen)
-  const isSettled = wasListable(run, stream)
-  let unlisted = 0
+  const unlisted = countUnlisted(run, stream)
   for (let after: string | null = null; ; ) {
     const ids = await run.mirror.listUnseenRows(name, seenRowsKey, 'all', after, batchSize)
     if (ids.length === 0) break
     const rows = await rereadByIds(run, stream, ids, priorityFor(run, false))
-    unlisted += rows.filter((row) => row !== null && isSettled(row)).length
+    unlisted.add(rows)
     if (rows.some((row) => row !== null && isOutsideAllBounds(run, stream, row)))
       await commitWithoutRows(run, name, { gaps: [untimedGap(name, gapReasons.bounded)] })
     after = ids.at(-1) ?? null
   }
+  if (!unlisted.isProof()) {
+    if (isIncomplete) await commitWithoutRows(run, name, { resolvedGapKeys: [unlistedRowsGapKey] })
+    return
+  }
   // A gap that is open says already that rows are missing.
-  if (unlisted < minUnlisted || (await run.mirror.listOpenGaps(name)).length > 0) return
-  const reason = `the service does not list all ${name}: ${unlisted} that exist were missing`
-  await commitWithoutRows(run, name, { gaps: [untimedGap(name, reason)] })
+  if ((await run.mirror.listOpenGaps(name)).length === 0) await recordIncomplete(run, name)
 }
 
 /** So many do not change places while a list is read. */
 const minUnlisted = 3
 
-/** Whether a list should have shown the row: it has the times, and has not changed lately. */
-function wasListable(run: SyncRun, { name, list }: ListStream) {
+/** Counts rows that exist although a complete read of their list did not show them. */
+export function countUnlisted(run: SyncRun, { name, list }: ListStream) {
   const { times } = list(run.projectId)
   const fields = run.profiles.get(name)?.order?.fields ?? []
   const latest = run.cursorLimit() - run.lookBackSeconds
-  return ({ item }: MirrorRow): boolean => {
+  let [settled, undated] = [0, 0]
+  const addRow = ({ item }: MirrorRow) => {
     const shown = times(item)
-    return fields.length > 0 && fields.every((field) => (shown.get(field) ?? latest) < latest)
+    const known = fields.flatMap((field) => shown.get(field) ?? [])
+    if (known.length < fields.length) undated += 1
+    else if (fields.length > 0 && known.every((time) => time < latest)) settled += 1
   }
+  return {
+    add: (rows: readonly (MirrorRow | null)[]) => {
+      for (const row of rows) if (row !== null) addRow(row)
+    },
+    /** One without a time has no place in the order that it could have changed meanwhile. */
+    isProof: () => undated > 0 || settled >= minUnlisted,
+  }
+}
+
+export async function isKnownIncomplete(
+  { mirror }: SyncRun,
+  name: ListStreamName,
+): Promise<boolean> {
+  const gaps = await mirror.listOpenGaps(name)
+  return gaps.some(({ dedupKey }) => dedupKey === unlistedRowsGapKey)
+}
+
+export async function recordIncomplete(run: SyncRun, name: ListStreamName): Promise<void> {
+  const reason = `the service does not list all ${name}: some that exist were missing`
+  await commitWithoutRows(run, name, { gaps: [untimedGap(name, reason, unlistedRowsGapKey)] })
 }
 
 /** The list shows no row without a time, and nothing on it shows whether there are any. */

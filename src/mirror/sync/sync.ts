@@ -24,6 +24,7 @@ import { childObjectReader, syncChildren } from './children.ts'
 import { earlyEndOf } from './concurrency.ts'
 import { syncDailyRollups } from './daily-rollups.ts'
 import { refusedListGapKey, syncList } from './lists.ts'
+import { readNamedVisitors, shouldReadNamedVisitors } from './named-visitors.ts'
 import { commitWithoutRows, isHasMoreUnreliable, reportLearned } from './pages.ts'
 import { syncChildLists } from './read-child-lists.ts'
 import {
@@ -46,8 +47,8 @@ export async function runSync(deps: SyncDeps) {
   const run = await startRun({ ...deps, signal })
   const heartbeatTimer = setInterval(() => void sendHeartbeat(run), 1000)
   let fatalFailure: ApiFailure | null = null
-  const runUntilFatal = (stream: Stream) =>
-    runStream(run, stream).catch((error) => {
+  const runUntilFatal = (stream: Stream, work = syncStream) =>
+    runStream(run, stream, work).catch((error) => {
       fatalFailure ??= error instanceof ApiError ? error.failure : null
       fatalAbort.abort()
       if (!(error instanceof ApiError)) throw error
@@ -57,6 +58,8 @@ export async function runSync(deps: SyncDeps) {
     fatalFailure ??= serviceFailure(run)
     if (fatalFailure !== null) fatalAbort.abort()
     await recordEmptyLists(run)
+    if (await shouldReadNamedVisitors(run))
+      await runUntilFatal(listStreams.visitors, readNamedVisitors)
     await runAll(childStreams, runUntilFatal)
     for (const notice of await clockNotices(run)) run.notices.add(notice)
     for (const notice of await columnNotices(run)) run.notices.add(notice)
@@ -98,18 +101,18 @@ async function runAll(
   streams: readonly Stream[],
   work: (stream: Stream) => Promise<void>,
 ): Promise<void> {
-  const results = await Promise.allSettled(streams.map(work))
+  const results = await Promise.allSettled(streams.map((stream) => work(stream)))
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
 /** Syncs one stream. Throws ApiError only if the whole key is denied. */
-async function runStream(run: SyncRun, stream: Stream): Promise<void> {
+async function runStream(run: SyncRun, stream: Stream, work: typeof syncStream): Promise<void> {
   if (!run.streams.has(stream.name) || run.signal.aborted) return
   const counted = runOfStream(run, stream.name)
   run.stats.start(stream.name)
   try {
     if (isScopeDenied(run, stream)) run.stats.skip(stream.name, stream.scope)
-    else await syncStream(counted, stream)
+    else await work(counted, stream)
   } catch (error) {
     const earlyEnd = earlyEndOf(error)
     if (earlyEnd !== null) {

@@ -1,10 +1,10 @@
 /**
  * Rows that a list does not show stay reported as missing until the list has been read completely.
  */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Switches } from '../../../src/sandbox/switches.ts'
 import { sampled } from '../../support/sampled.ts'
-import { findDifferences, unexplainedDifferences } from './sync-sandbox.ts'
+import { findDifferences, unexplainedDifferences, verifyOnce } from './sync-sandbox.ts'
 import { type SandboxContext, withSandbox } from './with-sandbox.ts'
 
 type Work = (context: SandboxContext, conversation: string) => Promise<void>
@@ -205,7 +205,8 @@ for (const order of sampled(['newest', 'newest-ascending'] as const, (one) => on
     await withSandbox({ seed: 1, size, switches: { ...switches, ...busy } }, async ({ sync }) => {
       for (const mode of ['incremental', 'reconcile'] as const) {
         const { gaps } = await sync({ mode, streams: ['conversations', 'visitors'] })
-        expect(gaps.map(({ stream }) => stream).sort()).toEqual(['conversations', 'visitors'])
+        const streams = new Set(gaps.map(({ stream }) => stream))
+        expect([...streams].sort()).toEqual(['conversations', 'visitors'])
       }
     })
   })
@@ -283,4 +284,59 @@ test('a list that ends before the last message that its conversation shows is no
       )
     },
   )
+})
+
+describe('visitors that no page shows are read where conversations name them', () => {
+  const size = {
+    conversations: 250,
+    visitors: 250,
+    calls: 0,
+    days: 30,
+    messagesPerConversation: 1,
+    activityPerVisitor: 0,
+  }
+  const streams = ['conversations', 'visitors'] as const
+  const undated = { 'undated.share': 0.1, 'undated.of': 'visitors' } as const
+  const gap = { stream: 'visitors', reason: expect.stringContaining('does not list all visitors') }
+
+  for (const switches of [
+    { 'visitors.order': 'oldest', 'undated.end': 'newest' },
+    { 'visitors.order': 'oldest-bounded', 'undated.end': 'oldest' },
+  ] as const)
+    test(JSON.stringify(switches), async () => {
+      const options = { seed: 1, speed: 0, size, streams, switches: { ...undated, ...switches } }
+      await withSandbox(options, async ({ sandbox, warehouse, sync, url }) => {
+        const countMissing = async () => {
+          const [row] = await warehouse.query(`
+            select count(*) as missing from conversations where visitor_id not in
+              (select id from visitors where deleted_at is null)`)
+          return Number(row?.missing)
+        }
+        for (const mode of ['incremental', 'incremental', 'reconcile', 'reconcile'] as const) {
+          expect(await sync({ mode })).toMatchObject({ outcome: 'gaps', gaps: [gap] })
+          expect(await countMissing()).toBe(0)
+        }
+        const verified = await verifyOnce(url, sandbox)
+        expect(verified.streams.find(({ stream }) => stream === 'visitors')?.differing).toBe(0)
+        sandbox.setSwitches({ 'undated.share': 0 })
+        expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
+        expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
+      })
+    })
+
+  test('and an id that names none is requested once, a few at each reconcile', async () => {
+    const options = { seed: 1, speed: 0, size: { ...size, conversations: 60, visitors: 8 } }
+    await withSandbox({ ...options, streams }, async ({ sandbox, sync }) => {
+      for (const { id } of [...sandbox.truth('visitors')].slice(0, 5))
+        sandbox.mutate.deleteVisitor(id!)
+      const requested: string[] = []
+      for (const mode of ['incremental', 'incremental', 'reconcile', 'reconcile'] as const) {
+        sandbox.resetLog()
+        expect(await sync({ mode })).toMatchObject({ outcome: 'complete' })
+        const ids = sandbox.log().flatMap(({ path }) => path.match(/visitors\/([^/]+)$/)?.[1] ?? [])
+        requested.push(`${mode} ${ids.length}`)
+      }
+      expect(requested).toEqual(['incremental 3', 'incremental 0', 'reconcile 2', 'reconcile 0'])
+    })
+  })
 })
