@@ -182,11 +182,10 @@ export const analyticsTables = {
       from_hour: ['int32', 'local hour of from_at, 0 to 23', 'dimension'],
       began_by: [
         'text',
-        'how exact from_at is: created or service = exact; message = a reopening, dated by ' +
-          'the first utterance after the last one that the service named when it was last ' +
-          'seen handled, up to and with the one that it named when it was first seen open or ' +
-          'handled again; seen = no more is known than that from_at is ' +
-          'the first reading that saw it',
+        'how exact from_at is: created or service = exact; message = a reopening, dated by the ' +
+          'first utterance after the last one that the service named when it was last seen ' +
+          'handled, up to and with the one that it named when it was first seen open or handled ' +
+          'again; seen = no more is known than that from_at is the first reading that saw it',
       ],
       to_at: ['utc_time?', 'when it ended; null = it is the present state'],
       to_date: ['local_date?', 'local day of to_at'],
@@ -336,9 +335,7 @@ export const analyticsTables = {
     },
   },
   _metabase_metadata: {
-    note:
-      'Descriptions of all objects for analysts, which Metabase reads ' +
-      'when it syncs the database.',
+    note: 'Descriptions of all objects for analysts, which Metabase reads when it syncs the database.',
     key: ['keypath'],
     notMoved: 'written when a database is migrated',
     columns: {

@@ -36,9 +36,8 @@ export const outboxTables = {
       ],
       status: [
         'text',
-        'draft, queued, sending, succeeded, failed, conflict, uncertain, cancelled or ' +
-          'expired; rows covered by an unfinished row of ' +
-          'writeback_cancellations count as cancelled',
+        'draft, queued, sending, succeeded, failed, conflict, uncertain, cancelled or expired; ' +
+          'rows covered by an unfinished row of writeback_cancellations count as cancelled',
       ],
       attempts: ['integer', 'how often it was sent'],
       batch_id: ['text?', 'the import that created it'],

@@ -6,7 +6,7 @@ import type { DatabaseKind } from './column-types.ts'
 import { type ErasedId, erasedTables } from './mirror-tables.ts'
 
 /** `row`: its name in the statement. `setting`: SQL of the path that `call_fields` has. */
-export type RowSource = { readonly row: string; readonly setting: (column: string) => string }
+type RowSource = { readonly row: string; readonly setting: (column: string) => string }
 
 export const storedSettings = (row: string, callFields = 'call_fields'): RowSource => ({
   row,

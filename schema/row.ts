@@ -53,7 +53,6 @@ export type ServiceBehaviour = {
   readonly evidence: string
 }
 
-/** Of the audit log. */
 export type AuditEvent = {
   readonly id: string
   readonly at: string

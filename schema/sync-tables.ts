@@ -253,9 +253,8 @@ export const syncTables = {
       move_id: ['text', 'UUID, the same in both warehouses'],
       state: [
         'text',
-        'leaving: it is being copied to the other warehouse, and is still used here; ' +
-          'moved: it is used there; arriving: it is being copied from ' +
-          'there; arrived: it is used here',
+        'leaving: it is being copied to the other warehouse, and is still used here; moved: it ' +
+          'is used there; arriving: it is being copied from there; arrived: it is used here',
       ],
       other: ['text', 'the other warehouse, without credentials'],
       since: ['time', 'since when it is in this state'],

@@ -29,7 +29,6 @@ export const migrations: Migrations &
   '0005_notifications': {},
 }
 
-/** In order. */
 export const namesOf = (all: Migrations): readonly string[] => Object.keys(all).sort()
 
 /** All of this version: what the schema of a database is compared with. */

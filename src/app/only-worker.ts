@@ -53,11 +53,7 @@ async function acquireRow(
 ) {
   const giveUpAt = Date.now() + heartbeatTimeoutMs + 1000
   for (let isFirst = true; ; isFirst = false) {
-    const lock = await acquireStreamLocks(
-      warehouse.projectDb(allProjects),
-      [workerRole],
-      Date.now(),
-    )
+    const lock = await acquireStreamLocks(warehouse.projectDb(allProjects), [workerRole])
     if (lock.held) {
       const heartbeat = startLockHeartbeat(lock, () =>
         onLost(new Error('another worker has taken over')),

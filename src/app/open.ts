@@ -110,7 +110,6 @@ export function addressOptions({ databaseSetting, projects, notifyMoved }: Datab
   }
 }
 
-/** For work that needs nothing else. */
 export function withWarehouse<T>(
   address: DatabaseAddress,
   work: (warehouse: Warehouse) => Promise<T>,

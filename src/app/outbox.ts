@@ -155,7 +155,7 @@ export function showWriteback(
   }))
 }
 
-export type DecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & {
+type DecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & {
   readonly selection: OutboxFilter
 }
 

@@ -31,11 +31,8 @@ export async function acquireLocks(
     readonly log: Logger
   },
 ): Promise<AcquiredLock> {
-  const all = await acquireStreamLocks(
-    warehouse.projectDb(project.projectId),
-    options.streams,
-    Date.now(),
-  )
+  const context = warehouse.projectDb(project.projectId)
+  const all = await acquireStreamLocks(context, options.streams)
   if (all.held) return all
   if (!options.wait) throw lockedError(cannotSync(project), all)
   const { holder, since } = all
@@ -43,11 +40,7 @@ export async function acquireLocks(
   const acquired: AcquiredLock[] = []
   const waitForLock = async (stream: StreamName): Promise<AcquiredLock> => {
     for (;;) {
-      const lock = await acquireStreamLocks(
-        warehouse.projectDb(project.projectId),
-        [stream],
-        Date.now(),
-      )
+      const lock = await acquireStreamLocks(context, [stream])
       if (lock.held) return lock
       if (options.signal.aborted) throw lockedError(cannotSync(project), lock)
       await combineLocks(acquired).heartbeat(Date.now())
@@ -82,7 +75,7 @@ export async function lockAllStreams(
   context: ProjectDb,
   texts: BlockedTexts,
 ): Promise<AcquiredLock> {
-  const lock = await acquireStreamLocks(context, streamNames, Date.now())
+  const lock = await acquireStreamLocks(context, streamNames)
   if (!lock.held) throw lockedError(texts, lock)
   use({ close: lock.release })
   return lock

@@ -87,7 +87,7 @@ async function hasReadAnything(
   return [...(states.get(projectId)?.values() ?? [])].some(({ at }) => at !== null)
 }
 
-export type SyncRunOptions = ServiceOptions & {
+type SyncRunOptions = ServiceOptions & {
   readonly mode: SyncMode
   readonly streams: readonly StreamName[]
   readonly isSliceOver?: (() => boolean) | undefined

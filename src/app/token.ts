@@ -107,9 +107,8 @@ function tokenError(
 /** Whether the widget needs another key than the rest of the API is not documented. */
 const keyHints = {
   unknown:
-    '`deskmirror check` shows whether the key itself is right; if it is, this address is ' +
-    'another service, or the widget needs another key or role (not ' +
-    'documented; see Settings > API keys)',
+    '`deskmirror check` shows whether the key itself is right; if it is, this address is another ' +
+    'service, or the widget needs another key or role (not documented; see Settings > API keys)',
   lacking:
     'the key lacks a permission for this; which scope or role is needed is not documented; ' +
     'try a key with all scopes, from Settings > API keys',

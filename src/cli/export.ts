@@ -322,9 +322,7 @@ function createExportProgress(
   }
 }
 
-/**
- * `messages 120,000 of 1,000,000 rows 45,000 rows/s about 20 s left`; the parts that are known.
- */
+/** `messages 120,000 of 1,000,000 rows 45,000 rows/s about 20 s left`; the parts that are known. */
 export function renderExportProgress({ object, rows, total }: ExportProgress, tookMs: Ms): string {
   const count =
     total === null ? pluralize(rows, 'row') : `${formatCount(rows)} of ${pluralize(total, 'row')}`

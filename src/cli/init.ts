@@ -223,7 +223,7 @@ function rejectWriting(
 }
 
 /** Asks a person on a terminal. What is secret is not shown while it is typed. */
-export type Question = {
+type Question = {
   readonly text: string
   readonly isSecret?: true
   readonly problemOf: (answer: string) => string | null

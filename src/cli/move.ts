@@ -79,16 +79,13 @@ export const command = defineCommand<Options>({
 })
 
 /** `12,000 rows copied   message_rows   40,500 left   about 14 s left` */
-export function renderProgress({ table, done, left }: TableProgress, tookMs: Ms): string {
+function renderProgress({ table, done, left }: TableProgress, tookMs: Ms): string {
   const what = table === 'search_words' ? 'conversation' : 'row'
   const copied = `${pluralize(done, what)} ${what === 'row' ? 'copied' : 'indexed'}`
   return joinParts(copied, table, `${formatCount(left)} left`, timeLeft(done, left, tookMs))
 }
 
-export function renderMove(
-  report: MoveReport,
-  setting: string,
-): Pick<CommandResult, 'lines' | 'exit'> {
+function renderMove(report: MoveReport, setting: string): Pick<CommandResult, 'lines' | 'exit'> {
   const { from, to, outcome, rows, tables, tookMs } = report
   if (outcome === 'interrupted')
     return {

@@ -15,7 +15,6 @@ export type SpeakerRole = Exclude<SenderRole, 'other'>
 /** An aim for waits, shown with how often it was met. */
 export type Target = z.output<typeof target>
 
-/** A duration in whole seconds. */
 const seconds = parsedField('write a duration of at least 1s, like 30m', (text) => {
   const ms = parseDuration(text)
   return ms !== undefined && ms >= 1000 && ms % 1000 === 0 ? ms / 1000 : undefined

@@ -63,7 +63,7 @@ export function hashKeyProblem({ columns, hashKey }: ColumnSettings): string | u
     : undefined
 }
 
-export type ColumnSettings = {
+type ColumnSettings = {
   readonly columns: readonly ColumnRule[]
   readonly hashKey: Secret | null
 }

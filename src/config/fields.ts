@@ -30,7 +30,6 @@ export function parsedField<T>(allowed: string, parse: (text: string) => T | und
   })
 }
 
-/** Null if the setting is left out. */
 export function orNull<T>(field: z.ZodType<T>): z.ZodType<T | null> {
   return field.optional().transform((value) => value ?? null)
 }

@@ -13,7 +13,7 @@ import { type ConfigNeeds, type Variables, variableName, variablePrefix } from '
 import { canEnter, readTextFile } from './text-file.ts'
 import { parseYaml, type YamlFile } from './yaml-file.ts'
 
-export const envFile = '.env'
+const envFile = '.env'
 const defaultFile = 'deskmirror.yaml'
 
 /**
@@ -82,9 +82,9 @@ export function wantsStackTraces(environment: Variables = process.env): boolean 
 }
 
 /** Without a desktop, Linux would open a browser within the terminal. */
-export function canOpenBrowser(environment: Variables = process.env): boolean {
-  if (process.platform !== 'linux') return true
-  return environment.DISPLAY !== undefined || environment.WAYLAND_DISPLAY !== undefined
+export function canOpenBrowser(): boolean {
+  const { DISPLAY, WAYLAND_DISPLAY } = process.env
+  return process.platform !== 'linux' || (DISPLAY ?? WAYLAND_DISPLAY) !== undefined
 }
 
 /** Variables with our prefix that nothing reads are most likely typing errors. */

@@ -96,10 +96,9 @@ const consoleField = (read: ReadSecret) =>
 export const consoleSetting: Setting<{ readonly people: readonly ConsolePerson[] }> = {
   name: 'console',
   about:
-    'Who may sign in to the console: `{ people: [{ name: ann, role: approver, token: { ' +
-    'env: ANN_TOKEN } }] }`, with role `viewer`, `operator` or `approver`. `messages: ' +
-    'hidden`: the person sees no words, names or addresses. `reply_as: Ann`: the name that ' +
-    'visitors see.',
+    'Who may sign in to the console: `{ people: [{ name: ann, role: approver, token: { env: ' +
+    'ANN_TOKEN } }] }`, with role `viewer`, `operator` or `approver`. `messages: hidden`: the ' +
+    'person sees no words, names or addresses. `reply_as: Ann`: the name that visitors see.',
   variable: null,
   isSensitive: true,
   field: consoleField,

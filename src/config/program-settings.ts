@@ -60,9 +60,8 @@ export const globalSettings = {
     'How many sync jobs one worker process runs in parallel: 1 to 1000.',
   ),
   retention: setting('retention', field.retention.default(field.defaultRetention)).about(
-    'How long is kept what grows without end. What is not named keeps its default; ' +
-      '`forever`: nothing is deleted. At least `1d`, `writebacks` and ' +
-      '`events` at least `91d`.',
+    'How long is kept what grows without end. What is not named keeps its default; `forever`: ' +
+      'nothing is deleted. At least `1d`, `writebacks` and `events` at least `91d`.',
   ),
   /** Null: the worker writes none. */
   lake: setting('lake', field.orNull(lakeField)).about(

@@ -113,7 +113,6 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     periodTableSoon: (...of: Parameters<typeof tableOf>) => tables.soon(...tableOf(...of)),
     agentNames: (project: ConsoleProject, name: PeriodTableName, { from, to }: DateRange) =>
       agentNames.soon(project, { from, to }, name === 'calls' ? name : 'agents'),
-    /** By their ids. */
     agentsById: remember(readAgentsById, daysHoldMs).soon,
     countedConversations: remember((db, _, filter: FactFilter, after: string | null) =>
       readCountedConversations(db, filter, after),

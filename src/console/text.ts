@@ -65,7 +65,6 @@ export function by(person: string | null): Html {
   return person === null ? nothing : html` by ${foreignText(person)}`
 }
 
-/** The local day that it is now. */
 export function todayOf({ now, timeZone }: Pick<Frame, 'now' | 'timeZone'>): LocalDate {
   return localDateAt(Math.floor(now / 1000), timeZone)
 }

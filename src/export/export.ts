@@ -30,7 +30,6 @@ export { type ExportDeps, type ExportRequest, exportObjects } from './export-obj
 export {
   filesOfDatabase,
   importedFile,
-  type KeptFile,
   type KeptFiles,
   keptFiles,
   otherOutput,

@@ -11,7 +11,7 @@ import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { databaseNamedBy, filesOfWarehouse, resolveLinks } from '../warehouse/warehouse-files.ts'
 
 /** `why`: such as `it is the warehouse`. `besideWhy`: of what would be beside a link to it. */
-export type KeptFile = { readonly path: string; readonly why: string; readonly besideWhy?: string }
+type KeptFile = { readonly path: string; readonly why: string; readonly besideWhy?: string }
 export type KeptFiles = readonly KeptFile[]
 
 /** What every command keeps. `also`: what this one reads. */

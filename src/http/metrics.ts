@@ -23,7 +23,6 @@ export type MetricsOptions = {
   readonly failingJobs?: () => readonly FailingJob[]
   readonly checkReadiness?: () => Promise<readonly ReadinessResult[]>
   readonly readStorage?: () => Promise<Storage | null>
-  /** Gets the error when the health cannot be read. */
   readonly log: Logger
   readonly now?: () => EpochMs
 }

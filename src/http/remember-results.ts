@@ -21,7 +21,6 @@ export function rememberResults<Input, T>({
   read,
   maxKeys = 100,
 }: {
-  /** Of each result. */
   readonly maxAgeMs: Ms | ((value: T) => Ms)
   readonly now: () => EpochMs
   readonly read: (input: Input) => Promise<T>

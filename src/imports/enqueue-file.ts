@@ -22,7 +22,6 @@ import { createMistakesFile, type MistakesTarget } from './mistakes-file.ts'
 import { formOf, type ImportFile, readImportLines } from './open-file.ts'
 
 export type CheckFileOptions = Omit<CheckOptions, 'onMistaken' | 'lookups'> & {
-  /** The project's name. */
   readonly project: ProjectName
   /** Where the rows with mistakes are written; null if they are not. */
   readonly mistakesTarget: MistakesTarget | null

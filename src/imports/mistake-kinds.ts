@@ -8,7 +8,6 @@ import type { RequestMistake } from '../outbox/outbox.ts'
 
 /** One kind of mistake, in all rows that have it. */
 export type MistakeKind = Omit<RequestMistake, 'found'> & {
-  /** How many rows have it. */
   readonly count: number
   /** The most frequent values, with their counts. */
   readonly found: readonly { readonly value: string; readonly count: number }[]

@@ -15,7 +15,6 @@ import { jsonLineColumn, mistakeColumns, requestColumns } from './csv-header-wor
 import type { FileForm } from './file-form.ts'
 import type { ImportLine } from './parse-lines.ts'
 
-/** Where the rows with mistakes are written. */
 export type MistakesTarget = OutputOptions & { readonly path: string }
 
 /** Throws UserError if the file may not be written, also if there is nothing to write. */

@@ -23,7 +23,6 @@ export type ImportFile = {
 }
 
 export type ImportSource = Pick<ImportFile, 'name' | 'parse'> & {
-  /** A path, or a stream. */
   readonly source: string | AsyncIterable<Uint8Array>
 }
 

@@ -53,7 +53,6 @@ You may propose write-backs where that tool is offered; a person sees what each 
 type ServeOptions = DatabaseAddress &
   Pick<Session, 'person' | 'now'> & {
     readonly configured: Session['drafts']
-    /** The settings as they are now. */
     readonly readConfig: () => Config
     /** Of a file. */
     readonly chooseProject: (projects: readonly ConsoleProject[]) => ConsoleProject

@@ -13,7 +13,6 @@ import type { ProjectDb } from '../warehouse/project-db.ts'
 /** One project, and one person who started it. */
 export type Session = {
   readonly project: ConsoleProject
-  /** Where the warehouse is. */
   readonly address: DatabaseAddress
   /** For reading. */
   readonly db: ProjectDb

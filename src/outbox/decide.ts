@@ -125,7 +125,6 @@ async function resolveSelection(outbox: Outbox, selection: OutboxFilter): Promis
   }
 }
 
-/** Why nothing was decided. */
 async function describeMismatch(
   outbox: Outbox,
   { statuses: _, ...filter }: OutboxFilter,
@@ -135,7 +134,6 @@ async function describeMismatch(
   return { outcome: 'moved', now, counts: await outbox.countByStatus(filter), steps }
 }
 
-/** Whether the decision changes the status. */
 function canMove(status: WritebackStatus, decision: OutboxDecision): boolean {
   const to = nextState(status, decision)
   return to !== null && toStoredState(to).status !== status

@@ -102,7 +102,6 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
         messages.of(conversation).at(-1)?.createdAt ?? conversation.lastMessageAt
       if (lastMessageAt !== conversation.lastMessageAt) conversations.change(id, { lastMessageAt })
     },
-    /** A message that was deleted is there again. */
     restoreMessage: (id: string, k: number) => messages.restore(conversations.get(id), k),
     addVisitor({
       name = 'New Visitor',

@@ -278,9 +278,7 @@ function readOnlyError({ method, path }: ApiRequest): UserError {
   return new UserError({
     what: 'nothing is written to the service',
     why: `writing is switched off (DESKMIRROR_READ_ONLY), so ${method} ${path} was not sent`,
-    next:
-      'set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml), or ' +
-      'remove it, to allow writing',
+    next: 'set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml), or remove it, to allow writing',
   })
 }
 

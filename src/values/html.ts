@@ -24,7 +24,6 @@ export function escapeHtml(text: string): string {
 
 export type Html = { readonly html: string }
 
-/** An attribute, or nothing. */
 type Attribute = { readonly attribute: string }
 
 /** What was made here. JSON in a database can have the same shape, and is not markup for that. */

@@ -28,7 +28,7 @@ type RedisGroup = {
   readonly login: RedisLogin
 }
 
-export type RedisAddress =
+type RedisAddress =
   | { readonly kind: 'server'; readonly url: string }
   | (RedisGroup & { readonly kind: 'cluster' })
   | (RedisGroup & {

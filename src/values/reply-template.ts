@@ -5,7 +5,7 @@ import { isHash } from './private-columns.ts'
 import { parseTime } from './time.ts'
 
 /** What each stands for. */
-export const placeholders = {
+const placeholders = {
   name: "the visitor's name",
   email: "the visitor's address",
   date: 'the day on which the conversation began',

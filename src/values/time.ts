@@ -5,7 +5,6 @@
 
 export type EpochSeconds = number
 
-/** A duration. */
 export type Seconds = number
 
 /** `YYYY-MM-DD` on the clock of a project. */

@@ -69,13 +69,11 @@ export type Explanation = Omit<Required<ErrorTexts>, 'what'>
 /** Explanations by code, or by the driver's message if it has no code; the first match counts. */
 export type ExplanationTable = readonly (readonly [RegExp, Explanation])[]
 
-/** Trying again may help. */
 export const tryAgain = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
   code,
   { why, next, exitCode: 1 },
 ]
 
-/** A person must change something first. */
 export const fixFirst = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
   code,
   { why, next, exitCode: 2 },

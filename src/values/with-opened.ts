@@ -1,7 +1,5 @@
-/** What can be opened for some work. */
 type Closable = { readonly close: () => unknown }
 
-/** Takes what was opened, and returns it. */
 export type Use = <Resource extends Closable>(resource: Resource) => Resource
 
 /**

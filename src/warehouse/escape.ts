@@ -17,7 +17,6 @@ export function encodeText(kind: DatabaseKind, text: string): string {
   return text.replace(unstorableChars[kind], (unit) => escapeMark + hex(unit))
 }
 
-/** Null is null. */
 export function decodeText<Stored extends string | null>(stored: Stored): Stored {
   const toUnit = (_: string, unit: string) => String.fromCharCode(Number.parseInt(unit, 16))
   return (stored?.replace(/\u241b([0-9a-f]{4})/g, toUnit) ?? null) as Stored

@@ -1,6 +1,4 @@
-/**
- * What people read if the database fails, without the driver's message: it may have secrets.
- */
+/** What people read if the database fails, without the driver's message: it may have secrets. */
 import { fenceMessage } from '../../schema/move-fence.ts'
 import { type Explanation, errorCode, UserError } from '../values/user-error.ts'
 import { findExplanation, runtimeErrors } from './error-tables.ts'
@@ -74,7 +72,6 @@ function runtimeErrorCode(error: unknown): string {
   return isMissing ? 'no such table' : code
 }
 
-/** The driver's code, or else its message. */
 function codeOrMessage(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0)
     return codeOrMessage(error.errors[0])

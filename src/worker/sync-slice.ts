@@ -45,11 +45,7 @@ export async function runSyncSlice(
   const { warehouse, budgets, log, metrics } = resources
   const { pause, isRecorded } = await currentPause(resources, project)
   if (pause !== null) return pause
-  const lock = await acquireStreamLocks(
-    warehouse.projectDb(project.projectId),
-    [stream],
-    Date.now(),
-  )
+  const lock = await acquireStreamLocks(warehouse.projectDb(project.projectId), [stream])
   if (!lock.held) return blockedBy(lock.holder)
   const endsAt = performance.now() + sliceMs
   const { run, isLockLost } = await runSyncUnderLock(lock, warehouse, budgets, project, {

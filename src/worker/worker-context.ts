@@ -102,7 +102,7 @@ function createLeaderLock(warehouse: Warehouse, role: 'leader' | 'notifier') {
     /** Acquires or extends the lock; false: another worker has it. */
     tryAcquire: async (): Promise<boolean> => {
       if (await held?.heartbeat(Date.now())) return true
-      const lock = await acquireStreamLocks(warehouse.projectDb(allProjects), [role], Date.now())
+      const lock = await acquireStreamLocks(warehouse.projectDb(allProjects), [role])
       held = lock.held ? lock : null
       return lock.held
     },

@@ -70,7 +70,6 @@ function invalidPeriod(why: string): UserError {
   return new UserError({ what: 'the period of the report is invalid', why, next, exitCode: 2 })
 }
 
-/** Every day of the range, in order. */
 export function datesOf({ from, to }: DateRange): LocalDate[] {
   const first = dayNumber(from)
   return Array.from({ length: dayNumber(to) - first + 1 }, (_, index) => dateText(first + index))

@@ -36,7 +36,6 @@ export function parseSearch(text: string): SearchQuery {
   return { words, isPrefix: last.length > 2 && /[\p{L}\p{N}]$/u.test(plain(text)) }
 }
 
-/** Whether the text has one of the words. */
 export function hasWord(text: string, { words, isPrefix }: SearchQuery): boolean {
   const own = wordsOf([text])
   const last = words.at(-1) ?? ''

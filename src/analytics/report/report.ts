@@ -160,7 +160,6 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
 
 const nobody = { messages: 0, conversations: 0, answers: 0, medianSeconds: null, p90Seconds: null }
 
-/** Compares all members. */
 function compareEach<Name extends string>(
   current: { readonly [name in Name]: number | null },
   before: { readonly [name in NoInfer<Name>]: number | null } | null,

@@ -7,7 +7,6 @@ import type { ReportData } from '../sql/report-data.ts'
 /** Sentences by the stable name of the reason; false = it does not apply. */
 type Reasons = Readonly<Record<string, string | false>>
 
-/** `what`: the name. */
 export function findUncertainties(data: ReportData) {
   const { current, streams, quality } = data
   const reasons: Reasons[] = [

@@ -19,7 +19,6 @@ export type FactsSettings = {
 /** `after`: the id that it reached, '' at the beginning of the kind. */
 export type RebuildPosition = { readonly kind: FactKind; readonly after: string }
 
-/** Where a rebuild begins. */
 export const firstPosition: RebuildPosition = { kind: factKinds[0], after: '' }
 
 /** `rebuild`: null = no rebuild is under way. */

@@ -51,7 +51,6 @@ export function createProjectFacts(context: ProjectDb, settings: FactsSettings) 
       await applySettings(context, settings)
       return deriveAll(work, options)
     },
-    /** Derives all facts anew. */
     rebuild: async (options: FactsOptions = {}) => {
       await inTransaction(context, (trx) => beginRebuild(trx, settings))
       return deriveAll(work, options)

@@ -57,7 +57,6 @@ export function readReportData(
           and business_seconds < ${dayLength}) as "limitedDays"`)
     return {
       period,
-      /** The present local day. */
       today,
       project: { ...state, isRebuilding: Boolean(state.isRebuilding) },
       /** Day of the oldest conversation; null = there is none. */

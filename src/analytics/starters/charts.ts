@@ -104,9 +104,8 @@ limit 50`,
   backlog_by_day: {
     title: 'Backlog and waiting visitors by day',
     meaning:
-      'Conversations open, and visitors without an answer, at the end of each day. Before ' +
-      'the mirror began, reopenings are not known. States of several ' +
-      'days must not be added up.',
+      'Conversations open, and visitors without an answer, at the end of each day. Before the ' +
+      'mirror began, reopenings are not known. States of several days must not be added up.',
     visualisation: 'line',
     columns: { date: day('Day'), open_at_end: count('Open'), waiting_at_end: count('Waiting') },
     select: (_, { project, days }) => `
@@ -149,9 +148,8 @@ order by d.week, s.sla`,
   load_by_hour: {
     title: 'Load and coverage by weekday and hour',
     meaning:
-      'In the mean of the chosen days: visitors who began to wait, answers of humans, and ' +
-      'agents online. Nobody online is 0, and no value means that the ' +
-      'availability was not observed.',
+      'In the mean of the chosen days: visitors who began to wait, answers of humans, and agents ' +
+      'online. Nobody online is 0, and no value means that the availability was not observed.',
     visualisation: 'bar',
     columns: {
       hour_of_week: category('Hour'),
@@ -202,9 +200,8 @@ order by answers desc, m.agent_name`,
   ai_by_month: {
     title: 'AI only and handed over, by month',
     meaning:
-      'Conversations by the month of their creation: those in which the AI wrote and no ' +
-      'human, those in which both wrote, and the rest. AI only does ' +
-      'not say that the visitor was helped.',
+      'Conversations by the month of their creation: those in which the AI wrote and no human, ' +
+      'those in which both wrote, and the rest. AI only does not say that the visitor was helped.',
     visualisation: 'bar',
     columns: {
       month: day('Month'),

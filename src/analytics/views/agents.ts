@@ -76,9 +76,8 @@ function agentsBy(period: 'day' | 'month', column: 'date' | 'month'): AnalyticsV
   return mergedView({
     note: `Messages and answers of each agent by the ${period} of the messages.`,
     caveat:
-      'Agents are names that visitors saw: two people may share one, and one may change ' +
-      'it. The assigned agent plays no part. A conversation that two ' +
-      'agents wrote in counts for both.',
+      'Agents are names that visitors saw: two people may share one, and one may change it. The ' +
+      'assigned agent plays no part. A conversation that two agents wrote in counts for both.',
     key: {
       project_id: projectId,
       [column]: kind.date(
@@ -209,9 +208,8 @@ export const agentViews = {
       'How much human work the conversations took that were handled on each day, and how ' +
       'many answers online agents gave.',
     caveat:
-      'Not handle time and not occupancy: the service shows no drafts, no focus and no ' +
-      'states of agents. A span from the first to the last human ' +
-      'message includes all pauses.',
+      'Not handle time and not occupancy: the service shows no drafts, no focus and no states of ' +
+      'agents. A span from the first to the last human message includes all pauses.',
     key: { project_id: projectId, date: kind.date('the local day') },
     columns: {
       ...mergedColumns(shown),

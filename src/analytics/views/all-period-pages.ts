@@ -160,11 +160,10 @@ export const periodTables = {
     title: 'Targets',
     view: waitViews.report_sla_day,
     about:
-      'By the day on which the visitor asked, judged by the target that applied then. ' +
-      'Neither met nor missed are waits that are open, and those that ended otherwise: by ' +
-      'a handling, or, until a human answers, by the AI or an answer that counts for an ' +
-      'earlier wait. A high share may hide them. Waits in conversations of which not all is ' +
-      'known are not here.',
+      'By the day on which the visitor asked, judged by the target that applied then. Neither ' +
+      'met nor missed are waits that are open, and those that ended otherwise: by a handling, ' +
+      'or, until a human answers, by the AI or an answer that counts for an earlier wait. A high ' +
+      'share may hide them. Waits in conversations of which not all is known are not here.',
     ofAgent: 'waits that the agent answered, so none is open or ended otherwise',
     empty:
       'No target applied to a wait of this period. Targets are set by analytics.targets in ' +

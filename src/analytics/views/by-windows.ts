@@ -88,7 +88,6 @@ export const p90 = (note: string) => [orNull.duration(note), 'p90_value'] as con
 export type MergedSource = {
   /** The expressions of the key, in its order. */
   readonly key: readonly string[]
-  /** The columns that this query gives. */
   readonly columns: Expressions<string>
   /** After `from`. With a `group by`, tables only, so that SQLite filters before it groups. */
   readonly from: string
@@ -198,14 +197,13 @@ export function percentilesOf({ groups, value, from }: PercentileSource): string
     where row_of_group = 1`
 }
 
-/** Columns of a table by one of its dates, as a query to merge. `and`: more conditions. */
+/** Columns of a table by one of its dates, as a query to merge. */
 export function columnsByDay(
   table: string,
   date: string,
   columns: MergedSource['columns'],
-  and = '',
 ): MergedSource {
-  const from = `${table} where ${date} is not null ${and} group by project_id, ${date}`
+  const from = `${table} where ${date} is not null group by project_id, ${date}`
   return { key: ['project_id', date], columns, from }
 }
 
@@ -215,9 +213,8 @@ export function percentilesByDay(
   date: string,
   value: string,
   columns: MergedSource['columns'],
-  and = '',
 ) {
-  const from = `${table} where ${value} is not null and ${date} is not null ${and}`
+  const from = `${table} where ${value} is not null and ${date} is not null`
   return percentileSource({ groups: { project_id: 'project_id', date }, value, from, columns })
 }
 

@@ -77,9 +77,7 @@ export const conversationViews = {
     ],
   }),
   report_ai_month: queryView({
-    note:
-      'Conversations of each month with the AI: which it answered alone, ' +
-      'and which it handed over.',
+    note: 'Conversations of each month with the AI: which it answered alone, and which it handed over.',
     caveat:
       'ai_only says that no human wrote. It does not say that the visitor was helped, or did ' +
       'not ask for a human.',

@@ -85,9 +85,8 @@ export const hourViews = {
   report_hour: queryView({
     note: 'Demand and availability in each local hour in which anything was counted or observed.',
     caveat:
-      'Availability is known only since the mirror began, and says how many agents were ' +
-      'online, not who and not what they did. An hour that the clock ' +
-      'shows twice is one row.',
+      'Availability is known only since the mirror began, and says how many agents were online, ' +
+      'not who and not what they did. An hour that the clock shows twice is one row.',
     key: {
       project_id: [projectId, 'e.project_id'],
       date: [kind.date('the local day'), 'e.date'],

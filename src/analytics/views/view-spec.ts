@@ -63,9 +63,7 @@ export const kind = {
   key: kindOf('key', 'key'),
   text: kindOf('text', 'dimension'),
   flag: kindOf('boolean', 'dimension'),
-  /** A time in UTC. */
   time: kindOf('utc_time', 'time'),
-  /** A date in the project's time zone. */
   date: kindOf('local_date', 'time'),
   /** A small number to group by: an hour, a weekday. */
   number: kindOf('int32', 'dimension'),

@@ -14,9 +14,7 @@ const contacts = `(
 
 export const visitorViews = {
   report_visitor_day: mergedView({
-    note:
-      'Visits by the day on which they began, and visitors who began ' +
-      'conversations on that day.',
+    note: 'Visits by the day on which they began, and visitors who began conversations on that day.',
     caveat:
       'New means new to the mirror: a visitor whose earlier activity the service no longer ' +
       'shows counts as new.',
@@ -85,9 +83,7 @@ export const visitorViews = {
     where place = 1`,
   }),
   report_contact_day: queryView({
-    note:
-      'How many conversations began during or soon after a visit, by the ' +
-      'day of their creation.',
+    note: 'How many conversations began during or soon after a visit, by the day of their creation.',
     caveat: 'Needs the stream visitor_activity: without it no conversation follows a visit.',
     key: { project_id: projectId, date: kind.date('the day of creation') },
     columns: {

@@ -81,7 +81,7 @@ function toCells(entry: NamedEntry, now: EpochMs): string[] {
   return [
     shortId(id),
     operation,
-    truncate(nameOfEntry(entry), 24),
+    truncate(entry.visitorName ?? targetIdOf(entry), 24),
     truncate(describeRequest(entry), 40),
     // A row without a ref of its own has its id as its ref.
     ref === null || ref === id ? '' : truncate(ref, 24),
@@ -94,11 +94,6 @@ function toCells(entry: NamedEntry, now: EpochMs): string[] {
 /** No line if all are shown. */
 export function renderMore(count: number, shown: number, hint = ''): string[] {
   return count > shown ? [`  … and ${formatCount(count - shown)} more${hint}`] : []
-}
-
-/** The target's id where there is no name. */
-export function nameOfEntry(entry: NamedEntry): string {
-  return entry.visitorName ?? targetIdOf(entry)
 }
 
 export const truncate = (text: string, widest: number): string => cutAt(widest, showInvisible(text))

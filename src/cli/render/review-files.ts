@@ -19,8 +19,12 @@ import {
   describeSide,
   outcomeLabels,
 } from '../../outbox/core/review/labels.ts'
-import type { ReviewGroup, ReviewSummary } from '../../outbox/core/review/terms.ts'
-import { reviewOutcomes, type WritebackReview } from '../../outbox/core/review/terms.ts'
+import {
+  type ReviewGroup,
+  type ReviewSummary,
+  reviewOutcomes,
+  type WritebackReview,
+} from '../../outbox/core/review/terms.ts'
 import { capitalize, formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { showInvisible } from '../../values/invisible.ts'
@@ -203,21 +207,16 @@ function moreBelow(rows: number): Html {
 
 /** `middle`: cells between the name and the words. */
 function cellsOf(review: WritebackReview, middle: readonly string[]): Cell[] {
-  const { position, lastWords, senderName, marks } = review
+  const { position, visitorName, target, lastWords, senderName, marks } = review
   const marked = marks.map((mark) => html`<br>! ${foreign(mark)}`)
   return [
     position,
-    foreign(nameOf(review)),
+    foreign(visitorName ?? target),
     ...middle,
     foreign(lastWords?.text ?? ''),
     foreign(senderName ?? ''),
     html`${foreign(describeEffect(review))}${describeOrder(review)}${marked}`,
   ]
-}
-
-/** The target's id where there is no name. */
-function nameOf({ visitorName, target }: WritebackReview): string {
-  return visitorName ?? target
 }
 
 /** Its direction does not affect what stands beside it. */

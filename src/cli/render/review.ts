@@ -17,8 +17,13 @@ import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandContext } from '../command-context.ts'
 import { renderMore, truncate } from './outbox.ts'
-import type { ReviewOutput, ReviewPageText } from './review-files.ts'
-import { openCsvOutput, openLinesOutput, openPageOutput } from './review-files.ts'
+import {
+  openCsvOutput,
+  openLinesOutput,
+  openPageOutput,
+  type ReviewOutput,
+  type ReviewPageText,
+} from './review-files.ts'
 import { alignColumns } from './table.ts'
 
 /** Fits beside the other columns on a wide terminal; a page shows more. */
@@ -103,7 +108,6 @@ function renderReviewRow(review: WritebackReview): string {
   ].join('  ')
 }
 
-/** The target's id where there is no name. */
 function nameOf({ visitorName, operation, target }: WritebackReview): string {
   return visitorName ?? `${operationTypes[operation].target} ${target}`
 }

@@ -32,13 +32,14 @@ export function linesOf(
 
 const numeric = /^[\d,.]+( (rows?|requests?|changed|ms|s) ?)?$/
 
-/** A table with a header and a rule under it; long cells are cut at `widest` characters. */
+const widestCell = 48
+
+/** A table with a header and a rule under it. */
 export function renderTable(
   header: readonly string[],
   rows: readonly (readonly string[])[],
-  widest = 48,
 ): string[] {
-  const cells = rows.map((row) => row.map((cell) => cutAt(widest, cell)))
+  const cells = rows.map((row) => row.map((cell) => cutAt(widestCell, cell)))
   const [first = '', ...rest] = alignColumns([header, ...cells], '  ')
   return [first, `  ${'─'.repeat(maxOf([first, ...rest].map(lettersIn)) - 2)}`, ...rest]
 }

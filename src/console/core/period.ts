@@ -7,9 +7,7 @@ import { withQuery } from '../../values/address.ts'
 import { dateText, dayNumber } from '../../values/days.ts'
 import type { LocalDate } from '../../values/time.ts'
 
-/**
- * `isCut`: more days were asked for. `query`: the part of the address that the next page gets.
- */
+/** `isCut`: more days were asked for. `query`: the part of the address that the next page gets. */
 export type Period = DateRange & {
   readonly isCut: boolean
   readonly agent: string | null

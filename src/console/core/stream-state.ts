@@ -29,7 +29,6 @@ export function streamStateOf(
     readonly skipped: string | null
     /** Why the last sync failed. */
     readonly failed: string | null
-    /** A process is syncing it now. */
     readonly isRunning: boolean
     /** See `scheduleOf`. */
     readonly maxAgeMs: Ms | null

@@ -1,6 +1,4 @@
-/**
- * Pages for those who answer: who waits, one conversation with its thread, and search.
- */
+/** Pages for those who answer: who waits, one conversation with its thread, and search. */
 
 import { parseSearch } from '../../analytics/core/search-words.ts'
 import type { NamedEntry } from '../../outbox/outbox.ts'

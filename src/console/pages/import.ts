@@ -36,7 +36,6 @@ const emptyForm: ImportForm = {
   columns: {},
 }
 
-/** Why nothing was queued. */
 export type ImportProblem = {
   readonly rejected?: RejectedImport
   /** Why the file could not be read. */

@@ -246,7 +246,6 @@ function rowCells(row: RowToPick, frame: ProjectFrame): Cell[] {
   ]
 }
 
-/** What a row would do. */
 export function effectText({ outcome, effect }: Pick<ReviewedRow, 'outcome' | 'effect'>): Html {
   return html`<span class="outcome ${outcome}">${outcomeLabels[outcome]}</span>${effect === '' || effect === null ? nothing : html`<br>${shortened(effect, 200)}`}`
 }

@@ -14,7 +14,6 @@ import { rowsPerPage, toPage } from '../core/list-page.ts'
 type WaitingFilter = {
   /** Who waits for at least that long. */
   readonly minAgeMs: Ms
-  /** Nobody is assigned. */
   readonly isUnassigned: boolean
   /** The `next` of the page before. */
   readonly after: string | null

@@ -153,16 +153,16 @@ export function describeEvidence(estimate: AuditEstimate): string {
 const confidence = 0.95
 
 /**
- * The share that is exceeded with a probability of 1 − `level` at most, if `differing` of `sampled`
+ * The share that is exceeded with a probability of 5 % at most, if `differing` of `sampled`
  * do, which were drawn at random; 1 without a sample.
  */
-export function upperLimit(
-  { sampled, differing }: Pick<AuditEstimate, 'sampled' | 'differing'>,
-  level = confidence,
-): number {
+export function upperLimit({
+  sampled,
+  differing,
+}: Pick<AuditEstimate, 'sampled' | 'differing'>): number {
   if (sampled <= differing) return 1
-  if (differing === 0) return -Math.expm1(Math.log1p(-level) / sampled)
-  const target = Math.log1p(-level)
+  const target = Math.log1p(-confidence)
+  if (differing === 0) return -Math.expm1(target / sampled)
   let low = differing / sampled
   let high = 1
   // The probability falls as the share grows. Ends where no number lies between the two.

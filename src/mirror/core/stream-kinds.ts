@@ -57,7 +57,6 @@ export type ChildObjectStream = StreamOf<'child-object'> & {
   readonly rereadAfter: (item: JsonObject | null, age: Seconds) => Seconds | null
 }
 
-/** One object per day. */
 export type DailyStream = StreamOf<'daily'> & {
   readonly path: (project: ProjectId) => string
   readonly parseRow: <Item extends Json>(

@@ -5,8 +5,7 @@ import type { Gap } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { type EpochMs, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import { inList } from '../../warehouse/dialect.ts'
-import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { newId } from '../../warehouse/project-db.ts'
+import { newId, type ProjectDb } from '../../warehouse/project-db.ts'
 import { massDeletionGapKey, unlistedRowsGapKey } from '../core/mirror.ts'
 
 /** Gaps with the same key are the same gap. */

@@ -1,7 +1,6 @@
 /** Reads the mirror back: original rows in key order, and what the times of its rows show. */
 import { type RawBuilder, sql } from 'kysely'
-import type { DatabaseKind } from '../../../schema/column-types.ts'
-import { plainType } from '../../../schema/column-types.ts'
+import { type DatabaseKind, plainType } from '../../../schema/column-types.ts'
 import { erasedTables } from '../../../schema/mirror-tables.ts'
 import type { MirrorRow } from '../../../schema/row.ts'
 import { namesErased, storedSettings } from '../../../schema/row-owners.ts'

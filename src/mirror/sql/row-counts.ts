@@ -43,7 +43,7 @@ export async function rememberRowCounts(
 }
 
 /** Deleted ones included. */
-export function countRows({ db, project }: ProjectDb, stream: StreamName): Promise<number> {
+function countRows({ db, project }: ProjectDb, stream: StreamName): Promise<number> {
   const table = sql.table(streamSpecs[stream].table)
   return countRowsOf(db, sql`${table} where project_id = ${project}`)
 }

@@ -25,7 +25,7 @@ export type LockResult = Awaited<ReturnType<typeof acquireAs>>
 export function acquireStreamLocks(
   context: ProjectDb,
   streams: readonly string[],
-  now: EpochMs,
+  now: EpochMs = Date.now(),
 ): Promise<LockResult> {
   return context.retry.run(() => acquireOnce(context, streams, now))
 }

@@ -6,8 +6,13 @@ import { type EpochSeconds, type Ms, parseTime } from '../../values/time.ts'
 import { capReason, endReason, type ListLength, showsBeginning } from '../core/message-list-cap.ts'
 import type { ChildReadResult, ListedRows, PendingParent } from '../core/mirror.ts'
 import { isLimited, isMirrored, streamRange } from '../core/mirrored-range.ts'
-import type { PendingRanges, TimeRange } from '../core/pagination/list-cursor.ts'
-import { allTime, formatPendingRanges, parsePendingRanges } from '../core/pagination/list-cursor.ts'
+import {
+  allTime,
+  formatPendingRanges,
+  type PendingRanges,
+  parsePendingRanges,
+  type TimeRange,
+} from '../core/pagination/list-cursor.ts'
 import { gapReasons } from '../core/pagination/reading-state.ts'
 import type { ChildListStream } from '../core/stream-kinds.ts'
 import { childKeyOf } from '../sql/encode-rows.ts'

@@ -1,6 +1,5 @@
 /** Samples values of private columns at the service, which must be nowhere in the warehouse. */
-import type { StreamName } from '../../../schema/stream-specs.ts'
-import { streamSpecs } from '../../../schema/stream-specs.ts'
+import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { ApiError, isRefused, throwIfAborted } from '../../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../../service/core/api-request.ts'
 import { toItems } from '../../service/envelope.ts'
@@ -14,7 +13,7 @@ import type { Stream } from '../core/stream-kinds.ts'
 import { allStreams } from '../core/streams.ts'
 import type { Mirror } from '../sql/mirror.ts'
 
-export type PrivateSampleDeps = {
+type PrivateSampleDeps = {
   readonly projectId: ProjectId
   /** What it returns is never stored. */
   readonly get: ApiGet

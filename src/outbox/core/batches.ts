@@ -51,7 +51,6 @@ export function shownState({
   return state === 'sending' && !hasLeft ? 'queued' : state
 }
 
-/** How long the rest of a batch takes. */
 export type BatchEstimate = SendEstimate & {
   readonly left: number
   /** Nothing of it leaves before this time (RFC 3339); null if it need not wait. */
@@ -129,7 +128,6 @@ export type Pace = {
   readonly whyStopped: string | null
 }
 
-/** How long sending will take. */
 export type SendEstimate = {
   /** A worker is running, which sends them. */
   readonly worker: boolean

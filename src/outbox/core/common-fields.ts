@@ -37,9 +37,7 @@ export const commonFields = {
     kind: 'message',
     schema: expectSchema,
     value: 'message',
-    help:
-      'the last message that you saw, its id or its time: not sent if a ' +
-      'visitor has written since',
+    help: 'the last message that you saw, its id or its time: not sent if a visitor has written since',
   },
   expires_at: {
     property: 'expiresAt',

@@ -18,7 +18,6 @@ export type RequestField = {
   readonly kind: PayloadField['kind'] | 'key' | 'message' | 'time' | 'word'
 }
 
-/** A field of an operation's payload. */
 export type PayloadField = {
   readonly schema: z.ZodType
   /** In CSV, outer spaces belong to a `text`, but not to a `line`, such as a name. */

@@ -176,7 +176,6 @@ export type Transition = {
   readonly isContradicted?: boolean
 }
 
-/** Restricts what may be claimed. */
 export type ClaimFilter = {
   readonly lane?: string
   readonly withoutLanes?: readonly string[]
@@ -185,7 +184,6 @@ export type ClaimFilter = {
   readonly withoutQueuedSends?: 'all' | readonly (string | null)[]
 }
 
-/** What has happened to it. */
 export type WritebackOutcome = {
   readonly status: WritebackStatus
   /** For a person. */

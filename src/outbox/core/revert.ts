@@ -6,8 +6,13 @@ import { toMessageSide } from '../../mirror/core/message-fields.ts'
 import { parseTime } from '../../values/time.ts'
 import type { NotReverted } from './batches.ts'
 import { toCommonValues } from './common-fields.ts'
-import type { MirroredTarget } from './field-kinds.ts'
-import { describeValue, type FieldValue, fieldNames, toFieldValues } from './field-kinds.ts'
+import {
+  describeValue,
+  type FieldValue,
+  fieldNames,
+  type MirroredTarget,
+  toFieldValues,
+} from './field-kinds.ts'
 import { type Operation, operationTypes } from './operations.ts'
 import type { Writeback } from './outbox-entry.ts'
 import { isSameValue } from './review/guards.ts'

@@ -38,7 +38,6 @@ export const absent = { event: 'absent', why: 'it was not found' } as const
 /** A claimed write-back, and what is needed to work on it. */
 export type Task = { readonly deps: WritebackDeps; readonly writeback: Writeback }
 
-/** Makes the handler of one request. */
 export type CreateHandler<O extends Operation> = (request: WritebackRequest<O>) => OperationHandler
 
 export type OperationHandler = {
@@ -66,7 +65,6 @@ export type OperationHandler = {
 }
 
 export type WritebackDeps = {
-  /** The project's id at the service. */
   readonly projectId: ProjectId
   readonly get: ApiGet
   /**

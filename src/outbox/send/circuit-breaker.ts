@@ -15,7 +15,6 @@ import type { ClaimFilter, SendOutcome } from '../core/outbox-entry.ts'
 /** So many uncertain outcomes in a row stop everything, so many refusals their import. */
 const tripThresholds = { uncertain: 5, refused: 10 } as const
 
-/** After this time, sending is tried again. */
 const coolDownMs: Ms = 15 * 60_000
 
 type CircuitState = {

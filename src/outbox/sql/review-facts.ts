@@ -1,5 +1,5 @@
 /** What a review must know about each row besides itself, from the mirror and the queue. */
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { FieldName, TargetKind } from '../../../schema/operation-specs.ts'
 import { teamSenderTypes } from '../../mirror/core/message-fields.ts'
 import { readLastReads } from '../../mirror/sql/sync-runs.ts'
@@ -213,11 +213,7 @@ async function readNewerMessages(
 const maxTextLength = 2400
 
 /** A person or the AI wrote it; any other kind is a system event. */
-function isUtterance(table: string): RawBuilder<unknown> {
-  const kind = sql.ref(`${table}.kind`)
-  return sql`${sql.ref(`${table}.deleted_at`)} is null and (${kind} is null
-    or ${kind} = 'utterance')`
-}
+const isUtterance = sql`last.deleted_at is null and (last.kind is null or last.kind = 'utterance')`
 
 /** An unknown sender counts as a visitor, unless the message is known as one of our replies. */
 const notByTeamSql = sql`(last.sender_type is null
@@ -264,7 +260,7 @@ async function readConversations(
       and messages.conversation_id = conversations.id and messages.id = (select last.id
       from messages last
         where last.project_id = conversations.project_id and last.conversation_id = conversations.id
-          and ${isUtterance('last')} and ${notByTeamSql} order by last.created_at desc, last.id desc
+          and ${isUtterance} and ${notByTeamSql} order by last.created_at desc, last.id desc
           limit 1)
     where conversations.project_id = ${project}
     and lower(conversations.id) ${inList(kind, inLowerCase(ids))}`.execute(db)

@@ -123,7 +123,6 @@ export function isRowRefused(failure: ApiFailure): boolean {
   )
 }
 
-/** A refused request: retrying does not help. */
 export const isRefused = (error: unknown): boolean => failureOfKind(error, 'refused') !== null
 
 /** `scope` if the response names none. Null for other errors. */

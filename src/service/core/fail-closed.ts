@@ -40,7 +40,7 @@ const nextGeneration = (before: BudgetState, now: EpochMs): number =>
   Math.max(before.generation + 1, Math.floor(now))
 
 /** Tolerated difference of two clocks: a step of a time daemon, a slow response. */
-export const clockToleranceMs: Ms = 1000
+const clockToleranceMs: Ms = 1000
 /** Two free-running clocks drift apart by less than this share. */
 const maxClockDrift = 1 / 1000
 

@@ -3,8 +3,7 @@
  * contains, or shows differently, would change with every read.
  */
 import type { ListStreamName } from '../../../schema/stream-specs.ts'
-import type { Json } from '../../values/json.ts'
-import { asJsonObject, parseJson, tryParseJson } from '../../values/json.ts'
+import { asJsonObject, type Json, parseJson, tryParseJson } from '../../values/json.ts'
 import { isSameId } from './path-segment.ts'
 
 /** Fields that a read by id shows otherwise than the list, as a JSON list of their names. */

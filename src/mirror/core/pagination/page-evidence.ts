@@ -1,7 +1,6 @@
 /** What a single page proves: whether it is cut, how the service lists, what is left of a range. */
 
-import type { EpochSeconds } from '../../../values/time.ts'
-import { clockToleranceSeconds } from '../../../values/time.ts'
+import { clockToleranceSeconds, type EpochSeconds } from '../../../values/time.ts'
 import type { TimeRange } from './list-cursor.ts'
 import type { ScanPage } from './page-protocol.ts'
 import { type Bound, type ListEndpoint, type PagingProfile, pageSizesOf } from './paging-profile.ts'

@@ -32,7 +32,7 @@ export const reviewReasons = {
   not_mirrored: ['not_known', 'the mirror does not have it'],
   expected_not_mirrored: ['not_known', 'the mirror does not have the expected message'],
 } as const satisfies Readonly<Record<string, readonly [ReviewOutcome, label: string]>>
-export type ReviewReason = keyof typeof reviewReasons
+type ReviewReason = keyof typeof reviewReasons
 
 /** `why`: a sentence with the values of this row. */
 export type Obstacle = { readonly reason: ReviewReason; readonly why: string }
@@ -59,7 +59,6 @@ export type WritebackReview = Pick<ReviewRow, 'position' | 'place' | 'operation'
   readonly action: ReviewAction
   readonly outcome: ReviewOutcome
   readonly reason: ReviewReason | null
-  /** Null unless there is a reason. */
   readonly why: string | null
   /** Also of a reply that reopens a handled conversation. Empty if it would not be sent. */
   readonly changes: readonly FieldChange[]
