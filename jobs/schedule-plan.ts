@@ -1,9 +1,9 @@
 /** Which schedules there are, what a firing starts, what is overdue or was missed. Pure. */
 import { createHash } from 'node:crypto'
-import { childStreamNames, listStreamNames, type StreamName } from '../schema/stream-specs.ts'
+import { listStreamNames, type StreamName } from '../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../src/config/config.ts'
 import { type ConfiguredLake, lakesOf } from '../src/config/lakes.ts'
-import { longestInterval } from '../src/config/planned-interval.ts'
+import { longestInterval, readStreams } from '../src/config/planned-interval.ts'
 import {
   nightWindows,
   type Schedule,
@@ -128,11 +128,9 @@ export function lakeFiredAt(
 }
 
 /** Children are enqueued when the list of their parents has been read. */
-const streamsBySchedule: Readonly<Record<ScheduleName, readonly StreamName[]>> = {
+const streamsBySchedule: typeof readStreams = {
+  ...readStreams,
   incremental: listStreamNames,
-  reconcile: [...listStreamNames, ...childStreamNames, 'analytics'],
-  analytics: ['analytics'],
-  availability: ['availability'],
   audit: auditedStreams,
 }
 

@@ -4,7 +4,7 @@ import { dayMs, hourMs, type Ms } from '../values/time.ts'
 import { loadCronParser, type Schedule, type Schedules, scheduleNames } from './schedules.ts'
 
 /** By schedule, with the children that follow a list. An audit reads a sample. */
-const readStreams: Readonly<Record<keyof Schedules, readonly StreamName[]>> = {
+export const readStreams: Readonly<Record<keyof Schedules, readonly StreamName[]>> = {
   incremental: [...listStreamNames, ...childStreamNames],
   reconcile: [...listStreamNames, ...childStreamNames, 'analytics'],
   analytics: ['analytics'],

@@ -69,15 +69,15 @@ export type Explanation = Omit<Required<ErrorTexts>, 'what'>
 /** Explanations by code, or by the driver's message if it has no code; the first match counts. */
 export type ExplanationTable = readonly (readonly [RegExp, Explanation])[]
 
-export const tryAgain = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
-  code,
-  { why, next, exitCode: 1 },
-]
+const explanation =
+  (exitCode: 1 | 2) =>
+  (code: RegExp, why: string, next: string): ExplanationTable[number] => [
+    code,
+    { why, next, exitCode },
+  ]
 
-export const fixFirst = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
-  code,
-  { why, next, exitCode: 2 },
-]
+export const tryAgain = explanation(1)
+export const fixFirst = explanation(2)
 
 export function lookUpExplanation(table: ExplanationTable, code: string): Explanation | undefined {
   return table.find(([pattern]) => pattern.test(code))?.[1]

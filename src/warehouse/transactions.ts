@@ -27,10 +27,6 @@ export function inTransaction<C extends ProjectDb, T>(
   return inPipeline(db, `${beginStatements.postgres}; ${lock}`, inTrx)
 }
 
-function inPlainTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
-  return db.transaction().execute(work)
-}
-
 /**
  * SQLite keeps the pages that a statement changes, to be able to undo it: from 16 pages on in a
  * temporary file, also for all later statements. Here they are a few megabytes. Elsewhere sorting
@@ -40,7 +36,7 @@ function undoingInMemory<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   return db.connection().execute(async (connection) => {
     await sql`pragma temp_store = memory`.execute(connection)
     try {
-      return await inPlainTransaction(connection, work)
+      return await connection.transaction().execute(work)
     } finally {
       // If the transaction could not be ended, its own error counts.
       await sql`pragma temp_store = default`.execute(connection).catch(() => {})
