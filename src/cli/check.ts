@@ -110,10 +110,7 @@ async function checkProjects(
 function settingItems({ readOnly, history }: ProjectConfig): readonly CheckItem[] {
   const off = 'switched off (DESKMIRROR_READ_ONLY): write-backs stay in the queue'
   const kept = `replaced versions of ${history.join(', ')} are kept`
-  const details = {
-    writing: readOnly ? off : null,
-    history: history.length > 0 ? kept : null,
-  }
+  const details = { writing: readOnly ? off : null, history: history.length > 0 ? kept : null }
   return Object.entries(details).flatMap(([name, detail]) =>
     detail === null ? [] : [{ name, state: 'ok', detail, hint: null }],
   )

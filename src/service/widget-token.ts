@@ -23,15 +23,13 @@ export type WidgetSession = {
  * one. `answer`: the response's data, unchanged; contains the token.
  */
 export async function mintToken(client: Pick<Client, 'send'>, session: WidgetSession) {
-  const { visitor, metadata, ttl } = session
-  const body = { visitor, metadata, ttl } satisfies Json
-  const request = {
+  const response = await client.send({
     method: 'POST',
     path: widgetTokenPath,
     priority: 'write',
     envelope: 'optional',
-  } as const
-  const response = await client.send({ ...request, body })
+    body: session,
+  })
   const token = findToken(response.data)
   if (token === null) throw unrecognizedTokenError(response)
   return { token, expiresAt: findExpiry(response), answer: response.data }
@@ -56,15 +54,13 @@ const echoedFields = ['visitor', 'metadata']
 /** A text itself; or the field that is named like a token; or the only text that looks like one. */
 function findToken(data: Json): string | null {
   if (typeof data === 'string') return /^[\w.~+/=:|-]{6,}$/.test(data) ? data : null
-  const texts = listFields(data).flatMap((field) =>
-    typeof field.value === 'string' ? [field.value] : [],
-  )
   const named = findFieldValue(
     data,
     tokenNames,
     (value) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
   )
   if (typeof named === 'string') return named
+  const texts = listFields(data).flatMap(({ value }) => (typeof value === 'string' ? value : []))
   const [candidate, ...others] = texts.filter(looksLikeToken)
   return others.length === 0 ? (candidate ?? null) : null
 }
