@@ -43,7 +43,7 @@ export function readReportData(
     const today = localDateOf(toTimestamp(now))
     const readUntil = localDateOf(state.asOf)
     const period = choosePeriod(today, readUntil < today ? readUntil : today)
-    const within = sql`between ${period.from} and ${period.to}`
+    const { from, to } = period.whole ?? period
     const dayLength = sql`${epochSeconds(kind, 'ends_at')} - ${epochSeconds(kind, 'starts_at')}`
     const [extent] = await read(sql<{
       firstDate: LocalDate | null
@@ -71,7 +71,7 @@ export function readReportData(
       hours: await read(sql<HourRow>`
         select d.weekday, w.started_hour as hour, count(*) as waits from fct_wait w
         join dim_date d on d.project_id = w.project_id and d.date = w.started_date
-        where w.project_id = ${project} and w.started_date ${within}
+        where w.project_id = ${project} and w.started_date between ${from} and ${to}
         group by d.weekday, w.started_hour order by d.weekday, w.started_hour`),
       queue: await readOpenQueue(read, project),
       serviceDifference:

@@ -22,9 +22,10 @@ async function read(
   warehouse: Warehouse,
   dates: Partial<DateRange> = {},
   project = 'main',
+  wholeUntil?: string,
 ): Promise<ReportData> {
   const data = await readReportData(warehouse.db, warehouse.kind, project, wednesday, (today) =>
-    chooseReportPeriod(dates, today),
+    chooseReportPeriod(dates, today, wholeUntil),
   )
   if (data === null) throw new Error('the project has no facts')
   return data
@@ -312,6 +313,17 @@ for (const db of databases) {
       expect((await read(warehouse, { to: '2025-10-26' })).hours).toEqual([
         { weekday: 7, hour: 2, waits: 4 },
       ])
+    },
+  )
+
+  testOnOne(
+    db.name,
+    `the waits of the hours are those that the report counts, while the last days are not over — ${db.name}`,
+    async () => {
+      const { warehouse } = await openViewsWarehouse(db)
+      const { hours, current } = await read(warehouse, {}, 'main', '2025-10-29')
+      expect(current.counts.waits).toBe(2)
+      expect(hours.map(({ waits }) => waits)).toEqual([1, 1])
     },
   )
 
