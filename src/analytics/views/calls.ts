@@ -100,7 +100,7 @@ export const callViews = {
       started_date: [orNull.date('local day of started_at'), 'd.date'],
       started_hour: [
         orNull.number('local hour of started_at, 0 to 23'),
-        'cast(p.local_seconds % 86400 / 3600 as integer)',
+        'case when d.date is not null then cast(p.local_seconds % 86400 / 3600 as integer) end',
       ],
       ended_at: [orNull.time('when it ended; null = not known'), 'p.ended_at'],
       outcome: [

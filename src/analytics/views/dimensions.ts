@@ -105,11 +105,11 @@ export const dimensions = {
         'cast(conversations as bigint)',
       ],
     },
-    from: `(
+    from: (sql) => `(
       select project_id, agent_id, name, conversations_with_name,
         sum(conversations_with_name) over (partition by project_id, agent_id) as conversations,
         row_number() over (partition by project_id, agent_id order by conversations_with_name desc,
-        name) as place
+        ${sql.inByteOrder('name')}) as place
       from (
         select project_id, assigned_agent_id as agent_id, last_human_name as name, count(*)
         as conversations_with_name

@@ -63,6 +63,16 @@ function hourOf(sql: SqlDialect): string {
     end as integer)`
 }
 
+/** The days that have begun since a project's first conversation. */
+const daysSinceFirst = (sql: SqlDialect) => `(
+        select d.project_id, d.date, d.weekday
+        from dim_date d
+        join (select project_id, min(created_date) as first_date from fct_conversation
+        group by project_id) f
+          on f.project_id = d.project_id and d.date >= f.first_date
+        where d.starts_at <= ${sql.now}
+      )`
+
 /** Waits, answers and availability of each hour; the arguments are more conditions on each. */
 export const eventsByHour = (waits = '', answers = '', availability = '') => `(
       select project_id, started_date as date, started_hour as hour, count(*) as waits_started,
@@ -154,13 +164,9 @@ export const hourViews = {
       ],
     },
     from: (sql) => `(
-      select d.project_id, d.weekday, count(*) as days
-      from dim_date d
-      join (select project_id, min(created_date) as first_date from fct_conversation
-      group by project_id) f
-        on f.project_id = d.project_id and d.date >= f.first_date
-      where d.starts_at <= ${sql.now}
-      group by d.project_id, d.weekday
+      select project_id, weekday, count(*) as days
+      from ${daysSinceFirst(sql)} d
+      group by project_id, weekday
     ) w
     cross join dim_hour h
     left join (
@@ -168,7 +174,7 @@ export const hourViews = {
         sum(n.human_answers) as human_answers, sum(n.observed_seconds) as observed_seconds,
         sum(n.available_seconds) as available_seconds, sum(n.agent_seconds) as agent_seconds
       from ${eventsByHour()} n
-      join dim_date d on d.project_id = n.project_id and d.date = n.date
+      join ${daysSinceFirst(sql)} d on d.project_id = n.project_id and d.date = n.date
       group by n.project_id, d.weekday, n.hour
     ) e on e.project_id = w.project_id and e.weekday = w.weekday and e.hour = h.hour`,
   }),

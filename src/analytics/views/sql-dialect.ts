@@ -8,6 +8,8 @@ export type SqlDialect = {
   readonly epoch: (time: string) => string
   /** The date of local seconds, which are seconds since 1970 plus the offset of the zone. */
   readonly dateOf: (localSeconds: string) => string
+  /** A text in the order of its bytes, whatever that of the database is. */
+  readonly inByteOrder: (text: string) => string
   /** A time of the facts, to compare with the mirror's so that its index is used. */
   readonly asMirroredTime: (time: string) => string
   /** The value at a dotted path within JSON, as text; null for an object or a list. */
@@ -25,6 +27,7 @@ const sqlite: SqlDialect = {
   now: "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')",
   epoch: (time) => `cast(strftime('%s', ${time}) as integer)`,
   dateOf: (localSeconds) => `date(${localSeconds}, 'unixepoch')`,
+  inByteOrder: (text) => text,
   // Columns of the facts are declared `timestamp`: SQLite compares as numbers where possible.
   asMirroredTime: (time) => `cast(${time} as text)`,
   jsonText: (json, path) => {
@@ -59,13 +62,14 @@ const rfc3339Pattern = [
   'T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?(Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])$',
 ].join('')
 const leapDayPattern = rfc3339Pattern
-  .replace('[12][0-9]{3}-', '[12][0-9](0[48]|[2468][048]|[13579][26])-')
+  .replace('[12][0-9]{3}-', '([12][0-9](0[48]|[2468][048]|[13579][26])|(1[26]|2[048])00)-')
   .replace(/\(\(0.*-31\)/, '02-29')
 
 const postgres: SqlDialect = {
   now: "date_trunc('second', now())",
   epoch: (time) => `cast(floor(extract(epoch from ${time})) as bigint)`,
   dateOf: (localSeconds) => `cast(to_timestamp(${localSeconds}) at time zone 'UTC' as date)`,
+  inByteOrder: (text) => `${text} collate "C"`,
   asMirroredTime: (time) => time,
   jsonText: (json, path) => {
     const keys = `string_to_array(${path}, '.')`
@@ -82,7 +86,9 @@ const postgres: SqlDialect = {
   jsonTime: (json, path) => {
     const text = `${json} #>> string_to_array(${path}, '.')`
     const isTime = `(${text}) ~ '${rfc3339Pattern}|${leapDayPattern}'`
-    return `case when ${isTime} then date_trunc('second', cast(${text} as timestamptz)) end`
+    // Of more digits than it stores, Postgres rounds the last one, perhaps up to the next second.
+    const wholeSeconds = `regexp_replace(${text}, '\\.[0-9]+', '')`
+    return `case when ${isTime} then cast(${wholeSeconds} as timestamptz) end`
   },
 }
 

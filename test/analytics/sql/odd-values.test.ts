@@ -3,6 +3,7 @@
  * fields.
  */
 import { expect, test } from 'vitest'
+import { toTimestamp } from '../../../src/values/time.ts'
 import { databases } from '../../support/databases.ts'
 import { call, commit, conversation, message } from '../../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
@@ -78,6 +79,63 @@ for (const db of databases) {
       with_length: 1,
       seconds: 0,
     })
+  })
+
+  test(`a call ends in the second that it names: in any year, and whatever follows the second — ${db.name}`, async () => {
+    const { all, mirror, warehouse } = await openTestWarehouse(db)
+    const ends = {
+      century: '2000-02-29T12:00:00Z',
+      'no leap year': '2100-02-29T12:00:00Z',
+      nanoseconds: '2025-10-26T01:59:59.999999999Z',
+    }
+    const calls = Object.entries(ends).map(([id, endedAt]) => call(id, {}, { endedAt }))
+    await mirror.commit(commit('calls', calls))
+    await factsOf(warehouse).refresh()
+    expect(await all('select call_id, ended_at from fct_call order by call_id')).toEqual([
+      { call_id: 'century', ended_at: '2000-02-29T12:00:00Z' },
+      { call_id: 'nanoseconds', ended_at: '2025-10-26T01:59:59Z' },
+      { call_id: 'no leap year', ended_at: null },
+    ])
+  })
+
+  test(`a call of a year that the calendar does not have has neither a day nor an hour — ${db.name}`, async () => {
+    const { one, mirror, warehouse } = await openTestWarehouse(db)
+    const times = ['2025-06-01T00:00:00Z', '2100-06-01T00:00:00Z']
+    await mirror.commit(
+      commit(
+        'calls',
+        times.map((occurred_at) => call(occurred_at, { occurred_at })),
+      ),
+    )
+    await factsOf(warehouse).refresh()
+    const ofLate = `from fct_call where call_id = '${times[1]}'`
+    expect(await one(`select started_date, started_hour ${ofLate}`)).toEqual({
+      started_date: null,
+      started_hour: null,
+    })
+  })
+
+  test(`a typical week counts what happened on its days, and nothing that is dated ahead — ${db.name}`, async () => {
+    const { one, mirror, warehouse } = await openTestWarehouse(db)
+    const now = Date.now()
+    const inDays = (days: number) => toTimestamp(now + days * 86_400_000)
+    const ids = [0, 7, 14].map((days) => ({ id: `in ${days} days`, at: inDays(days) }))
+    await mirror.commit(
+      commit(
+        'conversations',
+        ids.map(({ id, at }) => created(id, at)),
+      ),
+    )
+    for (const { id, at } of ids)
+      await mirror.commit(
+        readMessages(id, [message(id, 1, { sender_type: 'visitor', created_at: at })]),
+      )
+    await factsOf(warehouse).refresh()
+    expect(
+      await one(
+        'select sum(waits_started * hours) as waits, sum(hours) as hours from report_week_hour',
+      ),
+    ).toEqual({ waits: 1, hours: 24 })
   })
 
   test(`texts of calls are the same in both databases, and objects are none — ${db.name}`, async () => {
