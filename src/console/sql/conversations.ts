@@ -26,8 +26,7 @@ type WaitingRow = Record<'id' | 'since', string> &
 /** The longest first. `next`: where the following page begins; null = there is none. */
 export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now: EpochMs) {
   const { db, project, typed } = context
-  const [since = '', id = ''] = (filter.after ?? '').split(' ')
-  const latest = typed('time', toTimestamp(now - filter.minAgeMs))
+  const [, since = '', id = ''] = /^(\S+) (.+)$/s.exec(filter.after ?? '') ?? []
   // From an address, so perhaps a day that no calendar has, which Postgres refuses.
   const sinceSeconds = parseTime(since) ?? -1
   const start =
@@ -43,7 +42,7 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
     from (select conversation_id as id, waiting_since as since, visitor_id, assigned_agent_id
     as agent,
         service_waiting_since as "sinceByService" from ${waitingNow} and project_id = ${project}
-        and waiting_since <= ${latest} and ${start}
+        and ${waitsFor(filter.minAgeMs, context, now)} and ${start}
         and ${filter.isUnassigned ? sql`assigned_agent_id is null` : sql`true`}
       order by waiting_since, conversation_id limit ${rowsPerPage + 1}) as found
       left join visitors on visitors.project_id = ${project} and visitors.id = found.visitor_id
@@ -70,11 +69,17 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
 
 const waitingAges: readonly Ms[] = [0, 15 * 60_000, 3_600_000, 86_400_000]
 
-async function countByAge({ db, project, typed }: ProjectDb, now: EpochMs) {
+/** All wait for 0, also those whose message the service dates ahead of this machine. */
+export function waitsFor(minAgeMs: Ms, { typed }: ProjectDb, now: EpochMs) {
+  return minAgeMs === 0
+    ? sql`true`
+    : sql`waiting_since <= ${typed('time', toTimestamp(now - minAgeMs))}`
+}
+
+async function countByAge(context: ProjectDb, now: EpochMs) {
+  const { db, project } = context
   const counts = waitingAges.map(
-    (age) =>
-      sql`sum(case when waiting_since <= ${typed('time', toTimestamp(now - age))} then 1 else 0
-        end)`,
+    (age) => sql`sum(case when ${waitsFor(age, context, now)} then 1 else 0 end)`,
   )
   const named = counts.map((count, index) => sql`${count} as ${sql.ref(`n${index}`)}`)
   const { rows } = await sql<Record<string, number | null>>`

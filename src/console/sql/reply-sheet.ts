@@ -12,10 +12,11 @@ import {
   toSheetCells,
 } from '../../imports/reply-sheet.ts'
 import { inChunks } from '../../values/chunks.ts'
-import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
 import { listParameter } from '../../warehouse/dialect.ts'
 import { decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { waitsFor } from './conversations.ts'
 import { idsOfVisitor, searchIds } from './search.ts'
 
 export type SheetList =
@@ -44,13 +45,13 @@ export async function* replySheet(
 }
 
 async function* listIds(context: ProjectDb, list: SheetList, now: EpochMs): AsyncGenerator<string> {
-  const { db, project, typed } = context
+  const { db, project } = context
   if (list.kind === 'search') return yield* searchIds(context, list.text)
   if (list.kind === 'visitor') return yield* await idsOfVisitor(context, list.id)
   const { rows } = await sql<{
     id: string
   }>`select conversation_id as id from ${waitingCounted} and project_id = ${project}
-    and waiting_since <= ${typed('time', toTimestamp(now - list.minAgeMs))}
+    and ${waitsFor(list.minAgeMs, context, now)}
     and ${list.isUnassigned ? sql`assigned_agent_id is null` : sql`true`}
     order by waiting_since, conversation_id`.execute(db)
   for (const { id } of rows) yield id

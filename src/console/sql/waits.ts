@@ -43,9 +43,11 @@ export async function readWaits(
     /^(\d{1,11}) (\d{1,11}) (\d{1,9}) (.+)$/s.exec(after ?? '') ?? []
   const asOf = Number(at ?? Math.floor(now / 1000))
   const epoch = (column: string) => sql.raw(sqlDialects[kind].epoch(column))
-  // Most of them have an answer, and times are slow to parse.
-  const length = sql`coalesce(answer_seconds, case when ended_at is null
-    then ${typed('integer', asOf)} else ${epoch('ended_at')} end - ${epoch('started_at')})`
+  const goesOn = sql`${typed('integer', asOf)} - ${epoch('started_at')}`
+  // Most of them have an answer, and times are slow to parse. The clock of the service may be ahead.
+  const length = sql`coalesce(answer_seconds, case
+    when ended_at is not null then ${epoch('ended_at')} - ${epoch('started_at')}
+    when ${goesOn} > 0 then ${goesOn} else 0 end)`
   const within = allOf([
     sql`started_date <= ${typed('date', to)}`,
     sql`(ended_date >= ${typed('date', from)}

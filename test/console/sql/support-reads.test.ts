@@ -106,6 +106,19 @@ for (const db of databases) {
     }
     const ids = async (text: string) => (await search(text)).conversations.map(({ id }) => id)
 
+    test('a question that the service dates ahead of this machine waits on all pages', async () => {
+      const early = Date.parse(timeAt(99_000))
+      const all = { minAgeMs: 0, isUnassigned: false, after: null }
+      const { rows, buckets } = await readWaiting(reads, all, early)
+      expect(rows.map(({ id }) => id)).toEqual(['c2', 'c1', 'c3'])
+      expect(buckets.map(({ count }) => count)).toEqual([3, 2, 2, 2])
+      expect((await readOverview(reads, early)).waiting.count).toBe(3)
+      const listed = await Array.fromAsync(
+        replySheet(reads, { kind: 'waiting', ...all }, { replies: settings.replies }, early),
+      )
+      expect(listed.flat()).toHaveLength(3)
+    })
+
     test('who waits longest is first, with their name and last words; handled and answered ones do not wait', async () => {
       const all = { minAgeMs: 0, isUnassigned: false, after: null }
       const { rows, buckets, next } = await readWaiting(reads, all, now)

@@ -140,6 +140,20 @@ for (const db of databases) {
       expect(await ids({ from: '2025-12-01', to: '2025-12-31' })).toEqual([])
     })
 
+    test('a question that the service dates ahead of this machine has waited for no time, not for less', async () => {
+      const early = Date.parse(timeAt(150))
+      const { rows } = await readWaits(reads, january, null, early)
+      expect(rows.map(({ id, seconds }) => [id, seconds])).toEqual([
+        [second, 700],
+        [first, 300],
+        ['thanks', 10],
+        [fourth, 0],
+        ['c3', 0],
+      ])
+      const pages = await allPages((after) => readWaits(reads, january, after, early, 1))
+      expect(pages.map(({ id }) => id)).toEqual(rows.map(({ id }) => id))
+    })
+
     test('a visitor has conversations, calls and visits, also if the mirror has no row', async () => {
       const found = await readVisitor(reads, 'v1')
       expect(found.row).toMatchObject({ name: 'Bo', email: null, deletedAt: null })
