@@ -92,20 +92,33 @@ export function conversationCell(
   return html`${linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id))} <small>${visitor}</small>`
 }
 
-/** Of a form. `chosen` may be a value that the options lack; null: the empty one. */
+/** Of a list to choose from. */
+const maxOptions = 200
+
+/**
+ * Of a form. The first `maxOptions` are listed. `chosen` may be another one, or a value that the
+ * options lack; null: the empty one.
+ */
 export function selectField(
   label: string,
   name: string,
   options: readonly Readonly<Record<'value' | 'label', string>>[],
   chosen: string | null,
 ): Html {
-  const isListed = chosen === null || options.some(({ value }) => value === chosen)
-  const all = isListed ? options : [...options, { value: chosen, label: chosen }]
-  const list = all.map(
+  const first = options.slice(0, maxOptions)
+  const own =
+    chosen === null || first.some(({ value }) => value === chosen)
+      ? []
+      : [options.find(({ value }) => value === chosen) ?? { value: chosen, label: chosen }]
+  const list = [...first, ...own].map(
     ({ value, label: text }) =>
       html`<option value="${value}" ${attribute('selected', value === (chosen ?? ''))}>${text}</option>`,
   )
-  return html`<label>${label} <select name="${name}">${list}</select></label>`
+  const rest =
+    options.length > maxOptions
+      ? html`<option disabled>The others are not listed.</option>`
+      : nothing
+  return html`<label>${label} <select name="${name}">${list}${rest}</select></label>`
 }
 
 /** On a line of its own below what is above it. */

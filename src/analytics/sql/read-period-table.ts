@@ -47,7 +47,8 @@ export function readPeriodTable(
   })
 }
 
-const maxAgents = 200
+/** More than a list has room for. */
+const maxAgents = 1000
 
 /** Names of agents who wrote in the period, or whom its calls name, those with the most first. */
 export async function readAgentNames(
@@ -63,7 +64,7 @@ export async function readAgentNames(
     select name from (${table === 'calls' ? ofCalls : written}) named where project_id = ${project}
     and name <> ''
       and date between ${typed('date', from)} and ${typed('date', to)}
-    group by name order by sum(messages) desc, name limit ${maxAgents}`.execute(db)
+    group by name order by sum(messages) desc, name limit ${sql.lit(maxAgents)}`.execute(db)
   return rows.map(({ name }) => name)
 }
 

@@ -91,9 +91,9 @@ const descriptions = createTable<Description>({
     answer: () => 'Every request needs a first and a last time.',
   },
   page_size: {
-    question: 'behind how many rows none were missing',
+    question: 'how many rows a page may have without any missing after it',
     answer: (rows) =>
-      `Behind a page of ${rows} rows none were missing, so a page of so few is taken for the whole list.`,
+      `A test found no rows missing after a page of ${rows} rows, so pages of up to ${rows} rows are taken to be complete.`,
   },
   listed_at_most: {
     question: 'whether it lists only so many rows',

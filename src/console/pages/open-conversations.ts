@@ -169,8 +169,8 @@ function filterFields(
     option('yes', 'waiting', { isWaiting: true }),
     option('no', 'not waiting', { isWaiting: false }),
   ]
-  const most = (list: readonly ReturnType<typeof option>[]) =>
-    list.toSorted((a, b) => b.count - a.count).slice(0, maxOptions)
+  const mostFirst = (list: readonly ReturnType<typeof option>[]) =>
+    list.toSorted((a, b) => b.count - a.count)
   const agents = [...new Set(groups.map(({ agent }) => agent ?? ''))].map((agent) =>
     option(agent || 'none', agent === '' ? 'nobody' : (nameOf(agent) ?? ''), { agent }),
   )
@@ -184,14 +184,18 @@ function filterFields(
     selectField(
       'Assigned to',
       'assigned',
-      [{ value: '', label: 'anyone or nobody' }, ...most(agents)],
+      [{ value: '', label: 'anyone or nobody' }, ...mostFirst(agents)],
       asked.assigned,
     ),
-    selectField('Origin', 'origin', [{ value: '', label: 'any' }, ...most(origins)], asked.origin),
+    selectField(
+      'Origin',
+      'origin',
+      [{ value: '', label: 'any' }, ...mostFirst(origins)],
+      asked.origin,
+    ),
   ]
 }
 
-const maxOptions = 100
 const speakers: Readonly<Record<string, string>> = {
   visitor: 'the visitor',
   human: 'a human',

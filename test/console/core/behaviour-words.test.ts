@@ -40,7 +40,7 @@ test.each([
   [
     'visitors.page_size',
     '75',
-    'Behind a page of 75 rows none were missing, so a page of so few is taken for the whole list.',
+    'A test found no rows missing after a page of 75 rows, so pages of up to 75 rows are taken to be complete.',
   ],
   ['calls.window', '604800', 'It can be asked for 7 d at a time, and not for longer.'],
   ['visitors.order', 'unknown', 'Not known at present: in which order it lists rows.'],
