@@ -5,7 +5,7 @@ import { path } from '../values/address.ts'
 import { formatCount } from '../values/format.ts'
 import { attribute, type Html, html, nothing } from '../values/html.ts'
 import type { ProjectName } from '../values/project.ts'
-import { foreignText } from './text.ts'
+import { firstVisible, foreignText } from './text.ts'
 
 /** Where the sprite of icons is. */
 export type Assets = { readonly assets: string }
@@ -89,7 +89,7 @@ export function conversationCell(
   }: { readonly id: string; readonly name?: string | null; readonly email?: string | null },
 ): Html {
   const visitor = visitorLink(frame, { conversationId: id, visitorId: null }, html`visitor`)
-  return html`${linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id))} <small>${visitor}</small>`
+  return html`${linkTo(frame, 'conversations', id, foreignText(firstVisible(name, email, id)))} <small>${visitor}</small>`
 }
 
 /** Of a list to choose from. */

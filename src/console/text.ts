@@ -7,7 +7,7 @@ import { isFound } from '../analytics/core/search-words.ts'
 import { localDateAt } from '../values/days.ts'
 import { formatCount, formatSeconds, formatTime } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
-import { codeOf, splitInvisible } from '../values/invisible.ts'
+import { codeOf, splitInvisible, trimInvisible } from '../values/invisible.ts'
 import { isHash } from '../values/private-columns.ts'
 import type { EpochMs, LocalDate, Ms } from '../values/time.ts'
 import type { Frame } from './frame.ts'
@@ -18,6 +18,11 @@ export function foreignText(text: string | null): Html {
   return text === null || text === ''
     ? html`<span class="faint">–</span>`
     : html`<bdi>${text}</bdi>`
+}
+
+/** The first of these texts with anything to see, as a link needs it. */
+export function firstVisible(...texts: readonly (string | null | undefined)[]): string | null {
+  return texts.find((text) => trimInvisible(text ?? '') !== '') ?? null
 }
 
 /** Shortened to about so many characters. */

@@ -112,12 +112,12 @@ function renderBlock(block: Block, layout: TableLayout, id: string): Html {
 }
 
 /**
- * Foreign texts, each isolated so that its direction cannot turn what stands around it. `+1 (+4 %)`
- * may be two lines, and words in place of a number as many as they need.
+ * Foreign texts, each isolated so that its direction cannot turn what stands around it. On a phone,
+ * `+1 h 2 min (+4 %)` may be three lines, and words in place of a number as many as they need.
  */
 function tableOf({ columns, rows, ...rest }: Table, layout: TableLayout): Html {
   const partsOf = (cell: string, n: number) =>
-    columns[n]?.isNumber ? cell.split(/^\p{L}/u.test(cell) ? ' ' : / (?=\()/) : [cell]
+    columns[n]?.isNumber ? cell.split(/^\p{L}/u.test(cell) ? ' ' : / (?=[(\d])/) : [cell]
   const cells = rows.map((row) =>
     row.map((cell, n) => html`${partsOf(cell, n).map((part) => html`<bdi>${part}</bdi> `)}`),
   )

@@ -7,6 +7,7 @@ import { changeOf } from '../../src/analytics/report/change.ts'
 import { buildReport } from '../../src/analytics/report/report.ts'
 import { defaultSchedules } from '../../src/config/schedules.ts'
 import { batchProgress, reviewAge } from '../../src/console/batch-state.ts'
+import { conversationCell, selectField } from '../../src/console/blocks.ts'
 import { scheduleOf, streamStateOf } from '../../src/console/core/stream-state.ts'
 import type { ProjectFrame } from '../../src/console/frame.ts'
 import { thread } from '../../src/console/pages/conversations.ts'
@@ -45,6 +46,29 @@ const row = (over: Partial<StreamRow> = {}): StreamRow => ({
   newest: null,
   due: 0,
   ...over,
+})
+
+test.each([
+  ['Zoë', 'z@example.com', 'Zoë'],
+  [' ', 'z@example.com', 'z@example.com'],
+  ['', '\u200b', 'c1'],
+  [null, null, 'c1'],
+])('a link to a conversation has something to see: name %j, address %j', (name, email, shown) => {
+  const cell = conversationCell({ project: 'main' }, { id: 'c1', name, email })
+  expect(textOf(cell)).toBe(`${shown} visitor`)
+})
+
+test('a list to choose from says where it is cut, and has what was chosen', () => {
+  const options = Array.from({ length: 300 }, (_, n) => ({ value: `a${n}`, label: `Agent ${n}` }))
+  const listed = (chosen: string, count: number) =>
+    selectField('Agent', 'agent', options.slice(0, count), chosen).html
+  expect(listed('a1', 200)).not.toContain('not listed')
+  const cut = listed('a299', 300)
+  expect(cut).toContain('<option value="a199" >Agent 199</option>')
+  expect(cut).not.toContain('Agent 200')
+  expect(cut).toMatch(
+    /<option value="a299" selected>Agent 299<\/option><option disabled>The others are not listed/,
+  )
 })
 
 describe('a stream is', () => {

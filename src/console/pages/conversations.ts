@@ -31,7 +31,16 @@ import {
   readWaiting,
 } from '../sql/conversations.ts'
 import { maxCounted, maxPeople, search } from '../sql/search.ts'
-import { ago, exactStart, foreignText, markedText, shortened, spanText, timeOf } from '../text.ts'
+import {
+  ago,
+  exactStart,
+  firstVisible,
+  foreignText,
+  markedText,
+  shortened,
+  spanText,
+  timeOf,
+} from '../text.ts'
 import { beginDraft, draftForm, whyNoDraft } from './draft-form.ts'
 import { parseWaiting, sheetLink } from './sheet.ts'
 import { entryTable } from './writebacks.ts'
@@ -138,7 +147,7 @@ export function conversationPage(
   const visitor =
     visitorId === null
       ? foreignText(null)
-      : linkTo(frame, 'visitors', visitorId, foreignText(name ?? email ?? visitorId))
+      : linkTo(frame, 'visitors', visitorId, foreignText(firstVisible(name, email, visitorId)))
   const writebackTable = entryTable(
     'Write-backs to this conversation and its visitor, the newest first',
     ['What', 'Asks for', 'Status', 'Queued'],
@@ -222,9 +231,9 @@ export function thread(
       const { id, role, name, sender, content, at, isDeleted } = message
       const mark = markOf(message)
       const marked = mark === null ? nothing : html`<b>${mark}</b> · message ${foreignText(id)} · `
-      const head = html`${marked}${foreignText(name ?? sender)} ·
+      const head = html`${marked}${foreignText(firstVisible(name, sender))} ·
         ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}`
-      const named = (name ?? '').trim() === '' ? nothing : html` · ${foreignText(name)}`
+      const named = firstVisible(name) === null ? nothing : html` · ${foreignText(name)}`
       const item =
         role === 'event'
           ? eventOf(html`${marked}${foreignText(content)}${named}`, at)
@@ -284,7 +293,7 @@ function results(
     people
       .slice(0, maxPeople)
       .map(({ id, name, email }) => [
-        linkTo(frame, 'visitors', id, foreignText(name ?? email ?? id)),
+        linkTo(frame, 'visitors', id, foreignText(firstVisible(name, email, id))),
         foreignText(email),
       ]),
   )

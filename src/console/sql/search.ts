@@ -188,7 +188,7 @@ async function findEntries(
   const isFound = sql`${matches(kind, query)} and ${isBefore}`
   const read = async (source: RawBuilder<unknown>): Promise<readonly Entry[]> => {
     const { rows } = await sql<Entry>`
-    select c.id, found.number, coalesce(visitors.name, visitors.email) as name, c.handled_at
+    select c.id, found.number, coalesce(nullif(trim(visitors.name), ''), visitors.email) as name, c.handled_at
     as handled
     from (select s.conversation_id, s.id as number from ${source} join search_conversations as s
     on s.id = ${number}

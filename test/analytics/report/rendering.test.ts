@@ -8,10 +8,12 @@ import { reportPage } from '../../../src/analytics/report/report-page.ts'
 import type { ReportData } from '../../../src/analytics/sql/report-data.ts'
 import {
   type Chart,
+  columns,
   escapeMarkdown,
   renderChart,
   renderHtml,
   renderMarkdown,
+  section,
 } from '../../../src/document/page.ts'
 import { hostileTexts, now, periodData, reportData } from './report-fixtures.ts'
 
@@ -56,6 +58,13 @@ function structureOf(markup: string): string[] {
       `${name} ${[...attributes.matchAll(/([a-z0-9-]+)="/gi)].map(([, attribute]) => attribute).join(' ')}`,
   )
 }
+
+test('a change of a duration may be several lines, so that a phone has room for its table', () => {
+  const part = columns([''], ['Change'])
+  const table = { caption: 'Changes', columns: part, rows: [['Median', '+1 h 2 min (+4.5 %)']] }
+  const page = { title: 'x', parts: [{ title: 'x', notes: [], sections: [section('x', table)] }] }
+  expect(renderHtml(page)).toContain('<bdi>+1 h</bdi> <bdi>2 min</bdi> <bdi>(+4.5 %)</bdi>')
+})
 
 for (const text of hostileTexts) {
   test(`HTML has the same elements and attributes with a hostile text as with a harmless one: ${JSON.stringify(text)}`, () => {

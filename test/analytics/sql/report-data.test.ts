@@ -335,7 +335,7 @@ for (const db of databases) {
       await warehouse.query(
         'update fct_conversation set last_human_name = conversation_id where last_human_name is not null',
       )
-      await warehouse.query('update visitors set name = null')
+      await warehouse.query("update visitors set name = ' '")
       const { queue } = await read(warehouse)
       expect(queue.longest[0]).toMatchObject({ visitorName: 'bo@example.com', agent: 'agent 1' })
     },
