@@ -12,12 +12,10 @@ import { isHash } from '../values/private-columns.ts'
 import type { EpochMs, LocalDate, Ms } from '../values/time.ts'
 import type { Frame } from './frame.ts'
 
-/** Of any origin; null or empty: a dash. */
+/** Of any origin; null, or nothing to see: a dash. */
 export function foreignText(text: string | null): Html {
   if (isHash(text)) return html`<span class="faint" title="${text}">not stored</span>`
-  return text === null || text === ''
-    ? html`<span class="faint">–</span>`
-    : html`<bdi>${text}</bdi>`
+  return firstVisible(text) === null ? html`<span class="faint">–</span>` : html`<bdi>${text}</bdi>`
 }
 
 /** The first of these texts with anything to see, as a link needs it. */

@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import {
   isChildStream,
+  isListStream,
   isPagedStream,
   type StreamName,
   streamNames,
@@ -12,12 +13,14 @@ import {
   type EpochMs,
   type EpochSeconds,
   parseTime,
+  rfc3339,
 } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { WarehouseError } from '../../warehouse/explain-error.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { type AuditEstimate, estimateDifferences, pooledMs } from '../core/audit.ts'
 import { clockOffsetCursor } from '../core/mirror.ts'
+import { allTime, isReadToEnd, parsePendingRanges } from '../core/pagination/list-cursor.ts'
 import { listFinishedAudits } from './audits.ts'
 import { countPendingParents } from './pending-children.ts'
 import { countFutureRows } from './reader.ts'
@@ -90,17 +93,21 @@ async function describeRows(
   }
 }
 
-/** Reads all rows if the column has no index. */
-export async function readNewest(
-  { db, project }: ProjectDb,
-  stream: StreamName,
-  column: string | null,
-) {
-  if (column === null) return null
+/** Reads all rows if the column has no index. Null: that of rows which only the list dates. */
+export async function readNewest(context: ProjectDb, stream: StreamName, column: string | null) {
+  const { db, project } = context
+  if (column === null) return isListStream(stream) ? readLastSeen(context, stream) : null
   const { rows } = await sql<{ newest: string | null }>`
     select max(${sql.ref(column)}) as newest from ${sql.table(streamSpecs[stream].table)}
     where project_id = ${project}`.execute(db)
   return rows[0]?.newest ?? null
+}
+
+/** The last second of a list of which a row was read; null: not read to its end, or without times. */
+async function readLastSeen(context: ProjectDb, stream: StreamName): Promise<string | null> {
+  const ranges = parsePendingRanges(await readCursor(context, stream), allTime)
+  const seen = ranges[0]?.lo ?? 0
+  return isReadToEnd(ranges) && seen > 0 ? rfc3339(seen) : null
 }
 
 /** Older than any service of this kind: an earlier time comes from a wrong clock. */

@@ -13,6 +13,7 @@ import {
   readStreams,
 } from '../../../src/console/sql/streams.ts'
 import { readProjectState } from '../../../src/maintenance/sql/status-report.ts'
+import { readMirrorState } from '../../../src/mirror/sql/mirror-state.ts'
 import {
   addMinutes,
   deleteBudgetHistory,
@@ -36,6 +37,26 @@ const minute = 60_000
 
 for (const db of databases) {
   describe(db.name, () => {
+    test('visitors, which no documented field dates, are as new as their list was when it was read to its end', async () => {
+      const { warehouse } = await openTestWarehouse(db)
+      const reads = warehouse.projectDb('main')
+      const newest = async (position: string) => {
+        await warehouse.query("delete from sync_cursors where stream = 'visitors'")
+        await warehouse.query(`insert into sync_cursors (project_id, stream, position)
+          values ('main', 'visitors', '${position}')`)
+        const [row] = await readStreams(reads, ['visitors'], now)
+        const state = await readMirrorState(reads, ['visitors'], now)
+        return [row?.newest, state.streams.find(({ stream }) => stream === 'visitors')?.newest]
+      }
+      expect(await newest(`${timeAt(9)}/`)).toEqual([timeAt(9), timeAt(9)])
+      for (const position of [
+        '1970-01-01T00:00:00Z/',
+        `=${timeAt(9)}/`,
+        `${timeAt(1)}/${timeAt(5)}= ${timeAt(9)}/`,
+      ])
+        expect(await newest(position), position).toEqual([null, null])
+    })
+
     test('requests of all processes are added up by the minute and the priority', async () => {
       const { warehouse } = await openTestWarehouse(db)
       const at = Math.floor(now / minute) * minute
