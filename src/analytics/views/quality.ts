@@ -10,6 +10,7 @@ const rowsOf = (table: string, condition: string) =>
 const sumOf = (expression: string) =>
   `(select coalesce(sum(${expression}), 0) from fct_conversation c
     where c.project_id = p.project_id)`
+const isUndated = (time: string) => `m.${time} is null and m.deleted_at is null`
 const isOutsideOfCalendar = `m.created_date is not null and not exists (
         select 1 from dim_date d where d.project_id = m.project_id and d.date = m.created_date)`
 /** Where visitors are not mirrored at all, that is no fault of the numbers. */
@@ -45,7 +46,7 @@ const checks: readonly Check[] = [
     'messages without a time',
     'counted in fct_conversation, and in nothing that depends on a time',
     sumOf('c.messages'),
-    rowsOf('messages', 'm.created_at is null and m.deleted_at is null'),
+    rowsOf('messages', isUndated('created_at')),
   ],
   ofConversations(
     'conversations without a time of creation',
@@ -72,6 +73,19 @@ const checks: readonly Check[] = [
     'the service shows none, or analytics.calls does not name the field: in no number of visitors',
     rowsOf('calls', 'm.deleted_at is null'),
     rowsOf('fct_call', 'm.visitor_id is null'),
+  ],
+  [
+    'calls without a time',
+    'the service does not show when they started: in no number by day or month',
+    rowsOf('calls', 'm.deleted_at is null'),
+    rowsOf('calls', isUndated('occurred_at')),
+  ],
+  [
+    'activity without a time',
+    'the service does not show when it was: in no visit',
+    `(select coalesce(sum(v.entries), 0) from fct_visit v where v.project_id = p.project_id)
+    + ${rowsOf('visitor_activity', isUndated('occurred_at'))}`,
+    rowsOf('visitor_activity', isUndated('occurred_at')),
   ],
   ...['conversations', 'visitors', 'calls'].map((table) => ofDeleted(table)),
   ofDeleted(

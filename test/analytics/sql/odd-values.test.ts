@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import { toTimestamp } from '../../../src/values/time.ts'
 import { databases } from '../../support/databases.ts'
-import { call, commit, conversation, message } from '../../warehouse/row-fixtures.ts'
+import { activity, call, commit, conversation, message } from '../../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 import { readMessages } from './facts-fixtures.ts'
 import { factsOf } from './facts-settings.ts'
@@ -56,6 +56,27 @@ for (const db of databases) {
       await one(`select rows_all, rows_wrong from report_quality
         where what = 'conversations outside of the calendar'`),
     ).toEqual({ rows_all: 3, rows_wrong: 2 })
+  })
+
+  test(`quality counts calls and activity that no day has — ${db.name}`, async () => {
+    const { all, mirror, warehouse } = await openTestWarehouse(db)
+    const undated = { occurred_at: null }
+    const entry = activity('v1', 'undated')
+    await mirror.commit(commit('calls', [call('k1'), call('k2', undated), call('k3', undated)]))
+    await mirror.commit(
+      commit('visitor_activity', [
+        activity('v1', 'dated'),
+        { ...entry, columns: { ...entry.columns, occurred_at: null } },
+      ]),
+    )
+    await factsOf(warehouse).refresh()
+    expect(
+      await all(`select what, rows_all, rows_wrong from report_quality
+        where what in ('activity without a time', 'calls without a time') order by what`),
+    ).toEqual([
+      { what: 'activity without a time', rows_all: 2, rows_wrong: 1 },
+      { what: 'calls without a time', rows_all: 3, rows_wrong: 2 },
+    ])
   })
 
   test(`a call that took less than no time has no known length — ${db.name}`, async () => {
