@@ -1,5 +1,5 @@
 /**
- * Ten questions of a support head: what docs/analytics.md answers with one statement, and what
+ * Questions of a support head: what docs/analytics.md answers with one statement, and what
  * loops over the rows say.
  */
 
@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Json } from '../../../src/values/json.ts'
-import { groupBy, sum } from '../../support/analytics-model/grouping.ts'
+import { groupBy, median, sum } from '../../support/analytics-model/grouping.ts'
 import { createLocalClock, monthOf } from '../../support/analytics-model/local-clock.ts'
 import { mergedSteps } from '../../support/analytics-model/merged-world.ts'
 import { deriveModel } from '../../support/analytics-model/model.ts'
@@ -61,7 +61,13 @@ function randomWorld(): World {
       ...(n % 4 ? [{ id: `another call ${n}`, at, fields: second }] : []),
     ]
   })
-  return { rows, calls, plans }
+  // On a day without visits and conversations.
+  const alone = {
+    id: 'alone',
+    at: '2025-08-17T12:00:00Z',
+    fields: { visitorId: visitors[0] ?? '', direction: 'inbound', outcome: 'missed' },
+  }
+  return { rows, calls: [...calls, alone], plans }
 }
 
 /**
@@ -180,6 +186,31 @@ const answers: Readonly<Record<string, (world: World, today: string) => readonly
     })
     return months.toSorted(latestFirst('month'))
   },
+  'Who visits, and how many call': ({ rows, calls }, today) => {
+    const clock = createLocalClock(rows.settings)
+    const visitors = deriveModel(rows, today).report_visitor_day
+    const called = groupBy(calls, ({ at }) => clock.localTime(seconds(at)).date)
+    const dates = new Set([...visitors.map((row) => String(row['date'])), ...called.keys()])
+    return [...dates]
+      .toSorted()
+      .map((date) => {
+        const day = visitors.find((row) => row['date'] === date)
+        const ofDay = called.get(date)
+        const lengths = (ofDay ?? []).flatMap(({ fields }) =>
+          'durationSeconds' in fields ? [Number(fields['durationSeconds'])] : [],
+        )
+        return {
+          date,
+          visits: day?.['visits'] ?? null,
+          new_visitors: day?.['new_visitors'] ?? null,
+          contacting_visitors: day?.['contacting_visitors'] ?? null,
+          calls: ofDay?.length ?? null,
+          with_length: ofDay === undefined ? null : lengths.length,
+          median_seconds: median(lengths),
+        }
+      })
+      .toReversed()
+  },
   'Which calls come in, and how do they end': ({ rows, calls }) => {
     const clock = createLocalClock(rows.settings)
     const counted = calls.filter(({ at }) => clock.localTime(seconds(at)).date.startsWith('2025-'))
@@ -228,7 +259,7 @@ const unordered = new Set([
 ])
 
 for (const db of databases) {
-  test(`eleven questions of a support head have the answers of plain loops — ${db.name}`, async () => {
+  test(`twelve questions of a support head have the answers of plain loops — ${db.name}`, async () => {
     const world = randomWorld()
     const { warehouse } = await openTestWarehouse(db)
     await storeProjects(warehouse, [world.rows])
@@ -249,7 +280,7 @@ for (const db of databases) {
     const today = createLocalClock(world.rows.settings).localTime(
       Math.floor(Date.now() / 1000),
     ).date
-    expect(Object.keys(answers)).toHaveLength(11)
+    expect(Object.keys(answers)).toHaveLength(12)
     for (const [question, answer] of Object.entries(answers)) {
       const found = (await warehouse.query(queryOf(question))) as readonly ModelRow[]
       const columns = Object.keys(found[0] ?? {})
