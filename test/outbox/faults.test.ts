@@ -155,6 +155,22 @@ test.each(['sendMessage', 'addNote'] as const)(
   },
 )
 
+test('what proved the outcome of the last send is said, not the answer to an earlier one', async () => {
+  const o = await createOutboxFixture(quickFaults)
+  o.sandbox.scriptFault({ kind: 'error-500', operation: 'sendMessage' })
+  o.sandbox.scriptFault({ kind: 'reset-after', operation: 'sendMessage' })
+  await o.queue({
+    operation: 'message',
+    conversation_id: o.conversation(1),
+    content: 'Once.',
+    sender_name: 'Ann',
+  })
+  await o.push()
+  expect(await o.all()).toMatchObject([
+    { status: 'succeeded', attempts: 2, reason: expect.stringMatching(/^no response came, but/) },
+  ])
+})
+
 test('an uncertain write-back blocks its lane and no other', async () => {
   const o = await createOutboxFixture()
   o.sandbox.scriptFault({ kind: 'reset-after', operation: 'addNote' })

@@ -118,6 +118,26 @@ test.for(['Thanks!', 'Thanks! ', 'Thanks!\n'])(
   },
 )
 
+test('replies with the same words that were queued on purpose are all sent, though each shows late and its answer has no id', async () => {
+  const late: (() => void)[] = []
+  const service = await startIndependentDouble({
+    write: (_path, _body, perform) => {
+      late.push(perform)
+      return { status: 200, text: '{}' }
+    },
+    // Once the read after the send has not shown it.
+    onListed: (nth) => void (nth % 2 === 0 && late.shift()?.()),
+  })
+  const o = await createOutboxFor(service)
+  await o.queue(replyLine('Are you still there?'), replyLine('Are you still there?'))
+  await o.push()
+  expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+  service.say({ senderType: 'agent', content: 'Are you still there?', name: 'Ann' })
+  await o.queue(replyLine('Are you still there?'))
+  await o.push()
+  expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'conflict'])
+})
+
 for (const senderType of ['human', 'api']) {
   test(`our own reply is not taken for a visitor's message, with the sender type ${senderType}`, async () => {
     const service = await startIndependentDouble({ replySenderType: senderType })

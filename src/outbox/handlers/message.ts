@@ -8,7 +8,7 @@ import { findKey } from '../../values/field-path.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { parseTime } from '../../values/time.ts'
 import type { WritebackPayload } from '../core/operations.ts'
-import { describeRepetition, findRepetition, matchesPayload } from '../core/review/guards.ts'
+import { describeRepetition, findRepetitions, matchesPayload } from '../core/review/guards.ts'
 import {
   type ConversationSnapshot,
   findViolation,
@@ -83,7 +83,8 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
       hiddenArrival: findHiddenArrival(writeback, current, trace),
     })
     const isFound = verification.event === 'found'
-    const isAmbiguous = isFound && (await deps.outbox.hasUnmatchedDuplicate(writeback, payload))
+    const isAmbiguous =
+      isFound && (await deps.outbox.countUnmatchedDuplicates(writeback, payload)) > 0
     // A person decides by what is there, so the mirror shows it before the row says so.
     if (isAmbiguous || verification.event === 'unverifiable') await storeMessages(task, read)
     if (!isAmbiguous) return verification
@@ -197,8 +198,10 @@ async function findSentReply(
   const requeuedAt = await deps.outbox.findRequeueing(writeback)
   const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
   const unmatched = current.filter(({ id }) => !matchedIds.has(id))
-  const same = findRepetition(unmatched, payload, writeback, requeuedAt, clockOffset)
-  return same === null
+  const all = findRepetitions(unmatched, payload, writeback, requeuedAt, clockOffset)
+  // As many are replies with the same words that went out before, on purpose.
+  const same = all[await deps.outbox.countUnmatchedDuplicates(writeback, payload)]
+  return same === undefined
     ? null
     : { why: describeRepetition(same), evidence: { alreadyThere: same.id } }
 }

@@ -64,7 +64,7 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
     if (!isDone || (wasSame && statedResult === undefined)) return absent
     return {
       event: 'found',
-      why: `the visitor's ${wantedFields.join(' and ')} matches the request`,
+      why: `the visitor has the ${wantedFields.join(' and ')} of the request`,
     }
   },
   findContradiction: (task, shown) => {

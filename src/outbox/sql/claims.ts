@@ -133,6 +133,7 @@ export function markSending(
     sender: _,
     verifications: __,
     statedResult: ___,
+    status: ____,
     ...rest
   } = { ...writeback.evidence, ...evidence }
   const marked = { ...rest, sentWith: writeback.fencingToken }

@@ -40,12 +40,12 @@ const queuedSql = sql`(event.from_status is null or ${reopeningSql})`
 
 export const successSql = sql`event.to_status = 'succeeded'`
 
-/** With the same words, without a known message id: it may become visible only now. */
-export async function hasUnmatchedDuplicate(
+/** With the same words, without a known message id: they may become visible only now. */
+export async function countUnmatchedDuplicates(
   { db, kind, project }: ProjectDb,
   { id }: Writeback,
   payload: WritebackPayload['message'],
-): Promise<boolean> {
+): Promise<number> {
   const { rows } = await sql<{ payload: string }>`
     select writebacks.payload from writebacks own join writebacks
     on writebacks.project_id = own.project_id
@@ -53,12 +53,12 @@ export async function hasUnmatchedDuplicate(
     where own.project_id = ${project} and own.id = ${id} and writebacks.operation = 'message'
       and writebacks.status = 'succeeded' and writebacks.message_id is null
       and ${lastEventSeq(successSql)} > ${lastEventSeq(queuedSql, 'own')}`.execute(db)
-  return rows.some((row) => {
+  return rows.filter((row) => {
     const { content, sender_name }: WritebackPayload['message'] = JSON.parse(
       decodeJson(kind, row.payload),
     )
     return matchesPayload({ content, senderName: sender_name }, payload)
-  })
+  }).length
 }
 
 /** By the id of the correction. */

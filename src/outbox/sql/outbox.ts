@@ -56,10 +56,10 @@ import {
 } from './entries.ts'
 import { findQueuedRefs, listReplies } from './import-lookups.ts'
 import {
+  countUnmatchedDuplicates,
   findConversations,
   findPreviousReplyStatus,
   findRequeueing,
-  hasUnmatchedDuplicate,
   listMatchedMessageIds,
   readMirroredMessages,
   readOwnEdits,
@@ -71,6 +71,7 @@ import { countWithoutProject, decideSending, readSendingStop } from './sending.t
 
 /** Lost claims are found again when their lease expires. */
 const functions = {
+  countUnmatchedDuplicates,
   readQueueMark,
   findImport,
   findDuplicateRefs,
@@ -122,7 +123,6 @@ const functions = {
   // The same value once more.
   recordBehaviours: Object.assign(recordBehaviours, { mayRepeat: true as const }),
   listMatchedMessageIds,
-  hasUnmatchedDuplicate,
   readOwnEdits,
   findPreviousReplyStatus,
   findRequeueing,

@@ -132,8 +132,8 @@ function findSentReply(
   facts: ReviewFacts,
 ): Obstacle | null {
   if (request.operation !== 'message' || queued === null) return null
-  const same = findRepetition(facts.newerMessages, request.payload, queued, facts.requeuedAt)
-  return same === null ? null : { reason: 'already_sent', why: describeRepetition(same) }
+  const [same] = findRepetitions(facts.newerMessages, request.payload, queued, facts.requeuedAt)
+  return same === undefined ? null : { reason: 'already_sent', why: describeRepetition(same) }
 }
 
 function timeOf({ at }: MirroredMessage): EpochSeconds {
@@ -224,17 +224,17 @@ export function matchesPayload(
 }
 
 /**
- * A newer message with the words of the reply: sent now, they would reach the customer twice.
+ * Newer messages with the words of the reply: sent now, they would reach the customer twice.
  * `requeuedAt`: when a person, who knew what was there, queued it again. `clockOffset`: of the
  * service, in seconds.
  */
-export function findRepetition(
+export function findRepetitions(
   messages: readonly ShownReply[],
   payload: WritebackPayload['message'],
   { targetSnapshot, createdAt }: Pick<Writeback, 'targetSnapshot' | 'createdAt'>,
   requeuedAt: string | null,
   clockOffset = 0,
-): ShownReply | null {
+): readonly ShownReply[] {
   // The last message that the mirror had then.
   const seen = parseTime(targetSnapshot?.lastMessageAt)
   const queued = (parseTime(requeuedAt ?? createdAt) ?? 0) + clockOffset
@@ -242,7 +242,7 @@ export function findRepetition(
     if (requeuedAt !== null) return at !== null && at > (seen ?? queued)
     return at === null || at >= queued - wholeSecondsSlack || (seen !== undefined && at > seen)
   }
-  return messages.find((one) => matchesPayload(one, payload) && isNewer(one)) ?? null
+  return messages.filter((one) => matchesPayload(one, payload) && isNewer(one))
 }
 
 export function describeRepetition({ id }: ShownReply): string {

@@ -146,7 +146,7 @@ export type LaneState = FieldValues & {
 export const emptyLane: LaneState = { unsentReply: null, lastPosition: null, blockedBy: null }
 
 export const describeUnsentReply = (status: WritebackStatus) =>
-  `the reply queued before it was not sent (${status})`
+  `the reply queued before it did not succeed (${status})`
 
 function applyRequest(lane: LaneState, request: WritebackRequest): LaneState {
   const unsentReply = request.operation === 'message' ? null : lane.unsentReply
