@@ -34,7 +34,7 @@ async function uncertainReply(
   const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
   const decide = (decision: 'lost' | 'retried', by: string, approveOwn = true) =>
     outbox.decide(decision, { ids: [id] }, { by, approveOwn })
-  return { ...o, outbox, id, decide, sent: () => performedWrites(o.sandbox, 'sendMessage').length }
+  return { ...o, outbox, id, line, decide, sent: () => performedWrites(o.sandbox, 'sendMessage').length }
 }
 
 describe.each(['sqlite', 'postgres'] as const)(
@@ -96,6 +96,20 @@ describe.each(['sqlite', 'postgres'] as const)(
         o.sandbox.mutate.agentReplies(o.conversation(0), 'It is on its way. Your team', 'Support')
         await o.push()
         expect([await o.statuses(), o.sent()]).toEqual([['conflict'], 0])
+      },
+    )
+
+    testOnOne(
+      database,
+      'is sent at once to another conversation, whose messages cannot be it',
+      async () => {
+        const o = await uncertainReply({ database })
+        await o.warehouse.query(`update writebacks set ref = 'a'`)
+        await o.decide('lost', 'bea')
+        o.sandbox.mutate.agentReplies(o.conversation(1), 'We look into it.', 'Bo')
+        await o.queue({ ...o.line, conversation_id: o.conversation(1), ref: 'a' })
+        await o.push()
+        expect([await o.statuses(), o.sent()]).toEqual([['succeeded'], 2])
       },
     )
 

@@ -145,7 +145,8 @@ async function insertRequests(
       reason = 'corrected and queued again', postponed = null,
       approved_by = null, undo_until = null, sent_at = null, error = null, finished_at = null,
       due_at = null,
-      evidence = ${earlierSendSql(kind)}, target_snapshot = ${selectTargetSnapshot(trx, 'excluded')}
+      evidence = case when lower(excluded.conversation_id) = lower(writebacks.conversation_id)
+      then ${earlierSendSql(kind)} end, target_snapshot = ${selectTargetSnapshot(trx, 'excluded')}
     where writebacks.status in ('failed','conflict') and writebacks.erased_at is null
     returning id`.execute(db)
   return inserted.map(({ id }) => id)
