@@ -171,6 +171,21 @@ test('what proved the outcome of the last send is said, not the answer to an ear
   ])
 })
 
+test('what was so before, and stays so when it is sent twice, is done, though no answer proves it', async () => {
+  const o = await createOutboxFixture({ ...quickFaults, switches: { 'writes.body': 'null' } })
+  const [c, visitor] = [o.conversation(0), o.visitor(0)]
+  o.sandbox.mutate.setHandled(c, true)
+  o.sandbox.mutate.renameVisitor(visitor, 'Ada', null)
+  await o.queue(
+    { operation: 'handled', conversation_id: c, handled: true },
+    { operation: 'visitor', visitor_id: visitor, name: 'Ada', email: null },
+  )
+  await o.warehouse.query('update writebacks set target_snapshot = null')
+  await o.push()
+  expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+  expect(performedWrites(o.sandbox)).toHaveLength(4)
+})
+
 test('an uncertain write-back blocks its lane and no other', async () => {
   const o = await createOutboxFixture()
   o.sandbox.scriptFault({ kind: 'reset-after', operation: 'addNote' })

@@ -34,7 +34,14 @@ async function uncertainReply(
   const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
   const decide = (decision: 'lost' | 'retried', by: string, approveOwn = true) =>
     outbox.decide(decision, { ids: [id] }, { by, approveOwn })
-  return { ...o, outbox, id, line, decide, sent: () => performedWrites(o.sandbox, 'sendMessage').length }
+  return {
+    ...o,
+    outbox,
+    id,
+    line,
+    decide,
+    sent: () => performedWrites(o.sandbox, 'sendMessage').length,
+  }
 }
 
 describe.each(['sqlite', 'postgres'] as const)(

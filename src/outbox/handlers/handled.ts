@@ -5,6 +5,7 @@ import {
   absent,
   type CreateHandler,
   findShown,
+  needsAnswer,
   readTarget,
   readTrace,
 } from './operation-handler.ts'
@@ -35,12 +36,10 @@ export const createHandledHandler: CreateHandler<'handled'> = ({
     return { body: { handled: wanted }, before: { handledAt, lastMessageAt } }
   },
   verify: async (task) => {
-    const { before, statedResult } = task.writeback.evidence
+    const { before } = task.writeback.evidence
     const isNowHandled = readTrace(await readTarget(task)).handledAt !== null
     const wasHandled = (before?.handledAt ?? null) !== null
-    // If it was so before, the state proves nothing unless the service responded.
-    const provesNothing = wasHandled === wanted && statedResult === undefined
-    if (isNowHandled !== wanted || provesNothing) return absent
+    if (isNowHandled !== wanted || (wasHandled === wanted && needsAnswer(task))) return absent
     return { event: 'found', why: `the conversation is ${isNowHandled ? 'handled' : 'open'}` }
   },
   findContradiction: (task, shown) => {

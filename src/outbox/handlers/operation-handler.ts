@@ -155,3 +155,8 @@ export async function storeMessages(
 export function isInDoubt({ attempts, evidence }: Writeback): boolean {
   return attempts > 0 && evidence.before !== undefined
 }
+
+/** What was so before proves nothing: it is sent a second time, unless the service said something. */
+export function needsAnswer({ writeback: { attempts, evidence } }: Task): boolean {
+  return attempts < 2 && evidence.statedResult === undefined
+}

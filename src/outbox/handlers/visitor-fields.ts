@@ -10,6 +10,7 @@ import {
   absent,
   type CreateHandler,
   findShown,
+  needsAnswer,
   readTarget,
   type Task,
 } from './operation-handler.ts'
@@ -53,15 +54,14 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
     return { body, before: withoutPrivate(columns, shown) }
   },
   verify: async (task) => {
-    const { before, statedResult } = task.writeback.evidence
+    const { before } = task.writeback.evidence
     const live = toFieldValues(await readShown(task))
     const was = toFieldValues(before)
     const wanted = effectOf(request)
     const wantedFields = fieldNames.filter((field) => wanted[field] !== undefined)
     const isDone = wantedFields.every((field) => isSameValue(live[field], wanted[field]))
     const wasSame = wantedFields.every((field) => isSameValue(was[field], wanted[field]))
-    // If it was so before, the state proves nothing unless the service responded.
-    if (!isDone || (wasSame && statedResult === undefined)) return absent
+    if (!isDone || (wasSame && needsAnswer(task))) return absent
     return {
       event: 'found',
       why: `the visitor has the ${wantedFields.join(' and ')} of the request`,
