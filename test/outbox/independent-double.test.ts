@@ -103,12 +103,24 @@ for (const [how, sent, quirks] of [
   })
 }
 
-test.for(['Thanks!', 'Thanks! ', 'Thanks!\n'])(
-  'a reply that did not arrive is not matched to an earlier reply with its words that shows late: %j',
-  async (words) => {
+/** Of an answer; it need not be that of the message. */
+const withId = (id: number) => ({ status: 200, text: JSON.stringify({ data: { id } }) })
+
+test.for([
+  ['Thanks!', {}],
+  ['Thanks! ', {}],
+  ['Thanks!\n', {}],
+  ['Thanks!', withId(77)],
+] as const)(
+  'a reply that did not arrive is not matched to an earlier reply with its words that shows late: %j %j',
+  async ([words, answer]) => {
     const service = await startIndependentDouble({
       lagMs: 700,
-      write: (_path, _body, _does, nth) => (nth === 2 ? { cut: true } : null),
+      write: (_path, _body, perform, nth) => {
+        if (nth === 2) return { cut: true }
+        perform()
+        return answer
+      },
     })
     const o = await createOutboxFor(service)
     await o.queue(replyLine(words), replyLine('Thanks!'))
@@ -118,25 +130,31 @@ test.for(['Thanks!', 'Thanks! ', 'Thanks!\n'])(
   },
 )
 
-test('replies with the same words that were queued on purpose are all sent, though each shows late and its answer has no id', async () => {
-  const late: (() => void)[] = []
-  const service = await startIndependentDouble({
-    write: (_path, _body, perform) => {
-      late.push(perform)
-      return { status: 200, text: '{}' }
-    },
-    // Once the read after the send has not shown it.
-    onListed: (nth) => void (nth % 2 === 0 && late.shift()?.()),
-  })
-  const o = await createOutboxFor(service)
-  await o.queue(replyLine('Are you still there?'), replyLine('Are you still there?'))
-  await o.push()
-  expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
-  service.say({ senderType: 'agent', content: 'Are you still there?', name: 'Ann' })
-  await o.queue(replyLine('Are you still there?'))
-  await o.push()
-  expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'conflict'])
-})
+test.for([
+  ['no id', {}],
+  ['an id that is no message', withId(77)],
+] as const)(
+  'replies with the same words that were queued on purpose are all sent, though each shows late and its answer has %s',
+  async ([, answer]) => {
+    const late: (() => void)[] = []
+    const service = await startIndependentDouble({
+      write: (_path, _body, perform) => {
+        late.push(perform)
+        return answer
+      },
+      // Once the read after the send has not shown it.
+      onListed: (nth) => void (nth % 2 === 0 && late.shift()?.()),
+    })
+    const o = await createOutboxFor(service)
+    await o.queue(replyLine('Are you still there?'), replyLine('Are you still there?'))
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+    service.say({ senderType: 'agent', content: 'Are you still there?', name: 'Ann' })
+    await o.queue(replyLine('Are you still there?'))
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'conflict'])
+  },
+)
 
 for (const senderType of ['human', 'api']) {
   test(`our own reply is not taken for a visitor's message, with the sender type ${senderType}`, async () => {

@@ -84,7 +84,7 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     })
     const isFound = verification.event === 'found'
     const isAmbiguous =
-      isFound && (await deps.outbox.countUnmatchedDuplicates(writeback, payload)) > 0
+      isFound && (await deps.outbox.countUnmatchedDuplicates(writeback, payload, current)) > 0
     // A person decides by what is there, so the mirror shows it before the row says so.
     if (isAmbiguous || verification.event === 'unverifiable') await storeMessages(task, read)
     if (!isAmbiguous) return verification
@@ -121,7 +121,10 @@ async function storeReturnedMessage(task: Task, response: ApiResponse): Promise<
   return findKey(response.data, ['id'])
 }
 
-/** By the id in the response or by its text. Stores the messages. */
+/**
+ * By the id in the response, which need not be that of the message, or by its text. Stores the
+ * messages.
+ */
 async function findSentMessage(
   task: Task,
   payload: WritebackPayload['message'],
@@ -132,9 +135,9 @@ async function findSentMessage(
   await storeMessages(task, read)
   const before = messageIdsBefore(writeback)
   const returnedId = before === null ? null : messageIdIn(response, before)
-  if (returnedId !== null) return returnedId
+  if (current.some(({ id }) => id === returnedId)) return returnedId
   const added = await findNewMessages(task, current)
-  return added?.find((message) => matchesPayload(message, payload))?.id ?? null
+  return added?.find((message) => matchesPayload(message, payload))?.id ?? returnedId
 }
 
 /** Those that were not there before its last send; null if it was never sent. */
@@ -200,7 +203,7 @@ async function findSentReply(
   const unmatched = current.filter(({ id }) => !matchedIds.has(id))
   const all = findRepetitions(unmatched, payload, writeback, requeuedAt, clockOffset)
   // As many are replies with the same words that went out before, on purpose.
-  const same = all[await deps.outbox.countUnmatchedDuplicates(writeback, payload)]
+  const same = all[await deps.outbox.countUnmatchedDuplicates(writeback, payload, current)]
   return same === undefined
     ? null
     : { why: describeRepetition(same), evidence: { alreadyThere: same.id } }

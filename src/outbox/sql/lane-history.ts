@@ -40,24 +40,30 @@ const queuedSql = sql`(event.from_status is null or ${reopeningSql})`
 
 export const successSql = sql`event.to_status = 'succeeded'`
 
-/** With the same words, without a known message id: they may become visible only now. */
+/**
+ * With the same words, and no known message among these, as the id in an answer need not be that of
+ * the message: it may be one of them, or become visible only now.
+ */
 export async function countUnmatchedDuplicates(
   { db, kind, project }: ProjectDb,
   { id }: Writeback,
   payload: WritebackPayload['message'],
+  shown: readonly { readonly id: string }[],
 ): Promise<number> {
-  const { rows } = await sql<{ payload: string }>`
-    select writebacks.payload from writebacks own join writebacks
+  const ids = new Set(shown.map(({ id }) => id))
+  const { rows } = await sql<{ payload: string; messageId: string | null }>`
+    select writebacks.payload, writebacks.message_id as "messageId" from writebacks own join writebacks
     on writebacks.project_id = own.project_id
       and writebacks.lane = own.lane and writebacks.id <> own.id
     where own.project_id = ${project} and own.id = ${id} and writebacks.operation = 'message'
-      and writebacks.status = 'succeeded' and writebacks.message_id is null
+      and writebacks.status = 'succeeded'
       and ${lastEventSeq(successSql)} > ${lastEventSeq(queuedSql, 'own')}`.execute(db)
   return rows.filter((row) => {
     const { content, sender_name }: WritebackPayload['message'] = JSON.parse(
       decodeJson(kind, row.payload),
     )
-    return matchesPayload({ content, senderName: sender_name }, payload)
+    const isUnmatched = row.messageId === null || !ids.has(row.messageId)
+    return isUnmatched && matchesPayload({ content, senderName: sender_name }, payload)
   }).length
 }
 
