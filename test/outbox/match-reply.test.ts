@@ -32,6 +32,7 @@ const known = {
   isChanged: false,
   matchedIds,
   payload,
+  duplicates: 0,
   isComplete: true,
   lastMessageAt: 2 as number | null,
   hiddenArrival: null as string | null,
@@ -64,6 +65,18 @@ test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: 
     [message('1'), message('2'), matching('3')],
     { matchedIds: new Set(['3']) },
     { event: 'absent' },
+  ],
+  [
+    'a match that may be an identical reply',
+    [message('1'), message('2'), matching('3')],
+    { duplicates: 1 },
+    { event: 'unverifiable', why: /message 3 may be an identical reply/ },
+  ],
+  [
+    'a match for it and for each identical reply',
+    [message('1'), message('2'), matching('3'), matching('4')],
+    { duplicates: 1 },
+    { event: 'found', messageId: '4' },
   ],
   [
     'the text under another name',

@@ -21,6 +21,7 @@ export function matchReply(
     isChanged,
     matchedIds,
     payload,
+    duplicates,
     isComplete,
     lastMessageAt,
     hiddenArrival,
@@ -32,6 +33,8 @@ export function matchReply(
     /** Ids that are matched to other write-backs. */
     readonly matchedIds: ReadonlySet<string>
     readonly payload: WritebackPayload['message']
+    /** How many replies with the same words arrived that no message is known to be. */
+    readonly duplicates: number
     /** Whether all current messages could be read. */
     readonly isComplete: boolean
     /** The time of the last message according to the conversation; null if unknown. */
@@ -52,13 +55,20 @@ export function matchReply(
     return unverifiable(`not all messages could be read before it was sent${similarText}`, similar)
   }
   const added = newMessages(messages, before, matchedIds)
-  const same = added.find((message) => matchesPayload(message, payload))
-  if (same !== undefined)
+  const same = added.filter((message) => matchesPayload(message, payload))
+  const own = same[duplicates]
+  if (own !== undefined)
     return {
       event: 'found',
-      why: `it is in the conversation (message ${same.id})`,
-      messageId: same.id,
+      why: `it is in the conversation (message ${own.id})`,
+      messageId: own.id,
     }
+  const [similar] = same
+  if (similar !== undefined)
+    return unverifiable(
+      `message ${similar.id} may be an identical reply that was queued earlier`,
+      same,
+    )
   const [other] = added
   if (other !== undefined) return unverifiable(describeOtherForm(other), added)
   if (isChanged) return unverifiable(changedText)

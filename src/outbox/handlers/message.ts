@@ -78,23 +78,14 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
       isChanged: hasContentChanged(current, writeback),
       matchedIds,
       payload,
+      duplicates: await deps.outbox.countUnmatchedDuplicates(writeback, payload, current),
       isComplete,
       lastMessageAt: parseTime(trace.lastMessageAt) ?? null,
       hiddenArrival: findHiddenArrival(writeback, current, trace),
     })
-    const isFound = verification.event === 'found'
-    const isAmbiguous =
-      isFound && (await deps.outbox.countUnmatchedDuplicates(writeback, payload, current)) > 0
     // A person decides by what is there, so the mirror shows it before the row says so.
-    if (isAmbiguous || verification.event === 'unverifiable') await storeMessages(task, read)
-    if (!isAmbiguous) return verification
-    const { messageId } = verification
-    const why = `message ${messageId} may be an identical reply that was queued earlier`
-    return {
-      event: 'unverifiable',
-      why,
-      ...(messageId !== undefined && { evidence: { candidates: [messageId] } }),
-    }
+    if (verification.event === 'unverifiable') await storeMessages(task, read)
+    return verification
   },
   findMessageId: async (task, response) =>
     (await storeReturnedMessage(task, response)) ??
