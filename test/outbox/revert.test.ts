@@ -181,6 +181,16 @@ describe('a reply', () => {
     ])
   })
 
+  test('that reopened a conversation is known by what was read before it, also if the mirror saw no change', () => {
+    const before = { ids: [], handledAt: '2026-01-01T00:00:00Z' }
+    const rows = [{ ...reply, targetSnapshot: null, evidence: { before } }]
+    expect(inverse(rows, { mirrored: mirror({}) })).toEqual([{ handled: true }, ['message cannot']])
+    expect(inverse([...rows, handled(true, null)], { mirrored: mirror({}) })).toEqual([
+      null,
+      ['message cannot', 'handled already_so'],
+    ])
+  })
+
   test('and a flag behind it together change nothing in a conversation that was handled', () => {
     const changes = [change('2026-01-01T00:00:00Z', null), change(null, sentAt)]
     const lane = { mirrored: mirror({ handledAt: sentAt }), changes }

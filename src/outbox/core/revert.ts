@@ -137,10 +137,10 @@ function handledBefore(
   changes: readonly SeenFlagChange[],
 ): boolean | undefined {
   const [first] = sent
+  const known = first && stateBefore(first)?.handledAt
+  if (known !== undefined) return known !== null
   const flag = sent.find(({ operation }) => operation === 'handled')
   const read = flag && stateBefore(flag)?.handledAt
-  // Read just before the first flag. If a reply went out before, only the mirror knows more.
-  if (first?.operation === 'handled' && read !== undefined) return read !== null
   const recorded = changes.find(({ seenAt }) => !isEarlier(seenAt, first?.sentAt ?? null))
   if (recorded !== undefined && recorded.old !== null) return true
   // The mirror saw the conversation only after the reply, which had reopened it.
