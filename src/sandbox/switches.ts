@@ -100,6 +100,7 @@ const switchTable = {
   'undated.of':
     '"visitors,calls": comma-separated kinds of those rows: `conversations`, `visitors`, `calls`',
   'undated.end': 'newest | oldest: the end of the list at which they are',
+  'undated.times': 'order | all: which of their times are null: that one, or all that lists show',
   'late.share': '0: 0..1: share of rows that appear late, both new and changed',
   'late.seconds': '60: how late: until then the previous version of the row is shown, or none',
   'late.of':

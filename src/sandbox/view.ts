@@ -31,10 +31,11 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
     withTimes: (row: T) => T,
     toWire: (row: T) => Json,
   ) => {
-    /** Undated rows lack the time by which the list is ordered. */
+    const absent = s['undated.times'] === 'all' ? listTimes[kind] : [listTime]
+    const withoutTimes = Object.fromEntries(absent.map((time) => [time, Number.NaN]))
     const show = (row: T): T => {
       const dated = withTimes(row)
-      return changes.isUndated(kind, row.index) ? { ...dated, [listTime]: Number.NaN } : dated
+      return changes.isUndated(kind, row.index) ? { ...dated, ...withoutTimes } : dated
     }
     const isLate = changes.delay(kind)
     const asOfNow = (row: T) => {
@@ -139,6 +140,13 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
     note: wire.note,
   }
 }
+
+/** By which they may be ordered. */
+const listTimes = {
+  conversations: ['createdAt', 'lastMessageAt', 'updatedAt'],
+  visitors: ['createdAt', 'lastSeenAt', 'updatedAt'],
+  calls: ['startedAt', 'endedAt'],
+} as const
 
 /** Rows at the same time stay in their order. */
 function byTime<T>(rows: T[], timeOf: (row: T) => EpochMs): Sequence<T> {

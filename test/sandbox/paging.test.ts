@@ -342,6 +342,15 @@ describe('what the documentation leaves open about lists', () => {
       startedAt((await page(`${base}/calls?limit=200${query}`)).items)
     expect(await times('&to=2030-01-01T00:00:00Z')).not.toContain(null)
     expect(await times()).toContain(null)
+    const haveOtherTimes = async () => {
+      const { items } = await page(`${base}/calls?limit=200`)
+      return new Set(
+        items.flatMap(({ startedAt, endedAt }) => (startedAt === null ? [endedAt !== null] : [])),
+      )
+    }
+    expect(await haveOtherTimes()).toEqual(new Set([true]))
+    sandbox.setSwitches({ 'undated.times': 'all' })
+    expect(await haveOtherTimes()).toEqual(new Set([false]))
   })
 
   test('without `handled` the list can show only open conversations, or only handled ones', async () => {

@@ -7,6 +7,7 @@ import type { Switches } from '../../../src/sandbox/switches.ts'
 import { databases } from '../../support/databases.ts'
 import { createTestOnOne, sampled } from '../../support/sampled.ts'
 import { findDifferences, unexplainedDifferences } from './sync-sandbox.ts'
+import { hasListTime } from './uncovered-rows.ts'
 import { withSandbox } from './with-sandbox.ts'
 
 const testOnOne = createTestOnOne()
@@ -204,5 +205,27 @@ test('a list is a gap if rows exist that it does not show any longer, and nothin
     ])
     sandbox.setSwitches({ 'pages.size': 0 })
     expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
+  })
+})
+
+test('a first page of rows without a time does not hide those that have one, where nothing says that more follow', async () => {
+  const switches = {
+    'calls.order': 'oldest',
+    'undated.of': 'calls',
+    'undated.share': 0.3,
+    'undated.end': 'oldest',
+    'undated.times': 'all',
+    'pages.most': 10,
+    hasMore: 'absent',
+  } as const
+  const size = { conversations: 0, visitors: 1, calls: 60, days: 9, activityPerVisitor: 0 } as const
+  const options = { seed: 1, speed: 0, size, switches, streams: ['calls'] } as const
+  await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+    for (const mode of ['incremental', 'reconcile'] as const) {
+      const gaps = [{ stream: 'calls', reason: expect.stringContaining('without a time') }]
+      expect(await sync({ mode })).toMatchObject({ outcome: 'gaps', gaps })
+      const missing = await findDifferences(warehouse, sandbox, undefined, ['calls'])
+      expect(missing.filter((row) => hasListTime('calls', row))).toEqual([])
+    }
   })
 })

@@ -160,8 +160,8 @@ function waysBeyond(
   step: 0 | 1 = 1,
 ) {
   const { support, ways } = reading.profile
-  const { first, last } = spanOf(reading, page)
-  if (first === undefined || last === undefined) return []
+  // Beyond a page without any time are all rows that have one.
+  const { first = farFuture, last = 0 } = spanOf(reading, page)
   // A page within one second would only be shown again.
   const distance = first === last ? 1 : step
   const isOpen = (way: ScanDirection) => ways[move] === null || ways[move] === way
