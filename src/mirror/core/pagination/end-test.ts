@@ -59,7 +59,7 @@ function* testSize(reading: Reading, query: RangeQuery, page: ScanPage): Request
   if (size >= testedPages.rows) Object.assign(testedPages, { rows: size, count: count + 1 })
   const isAsked = page.hasMore || reading.profile.setsHasMore || testedPages.isSingleAsked
   testedPages.isSingleAsked ||= !isAsked
-  if (!isAsked && (yield* setsHasMore(reading, query)) && !isRound(size)) return
+  if (!isAsked && (yield* setsHasMore(reading, query)) && !mayCompare(reading, size)) return
   for (const { way, bounds } of waysBeyond(reading, query, page, 0)) {
     const beyond = yield* requestBeyond(reading, way, bounds)
     if (beyond === null || !showsEarlierRows(reading, beyond, page)) continue
@@ -122,7 +122,14 @@ function mayHasMoreBeWrong(reading: Reading, page: ScanPage): boolean {
 }
 
 /**
- * `hasMore` says nothing on one of the largest pages, or may compare a round number with `limit`.
+ * Whether `hasMore` may compare this number of rows with `limit`: of the lists of a project, which
+ * are few, any number is tested.
+ */
+const mayCompare = ({ list }: Reading, size: number): boolean =>
+  isRound(size) || (list.isDocumented && list.lowerParam !== null)
+
+/**
+ * `hasMore` says nothing on one of the largest pages, or may compare their number with `limit`.
  * Where pages were cut before, the others may lack rows that were left out after cutting.
  */
 function mayBeCutSilently(reading: Reading, page: ScanPage): boolean {
@@ -132,7 +139,7 @@ function mayBeCutSilently(reading: Reading, page: ScanPage): boolean {
   if (smallerPage !== null || isCut(reading, page)) return false
   if (size < (page.hasMore ? 1 : 2) || size > pageSizesOf(list).most) return false
   const isTold = profile.setsHasMore && !page.hasMore
-  if (isTold && !isRound(size)) return false
+  if (isTold && !mayCompare(reading, size)) return false
   const isNearCut = knownCut > 0 && size >= knownCut / 2
   const tests = isTold ? 1 : testsOfSize
   const isEqual = size === testedPages.rows && testedPages.count < tests
