@@ -34,6 +34,7 @@ import {
 import {
   countFutureRows,
   findErasedRows,
+  nextCallTime,
   nthNewestCallTime,
   readErased,
   readRawById,
@@ -93,6 +94,7 @@ const reads = {
   countOpenUntil,
   countUnseenRows,
   listRowsToRecheck: (context: ProjectDb, limit: number) => listIdSet(context, recheckSet, limit),
+  nextCallTime,
   nthNewestCallTime,
   earliestTime,
   latestMessageTime,

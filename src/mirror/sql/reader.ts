@@ -189,6 +189,15 @@ export async function nthNewestCallTime(
   return parseTime(rows[0]?.at) ?? null
 }
 
+/** Null: there is none. */
+export async function nextCallTime({ db, project }: ProjectDb, from: EpochSeconds) {
+  const { rows } = await sql<{ at: string }>`
+    select occurred_at as at from calls
+    where project_id = ${project} and deleted_at is null and occurred_at >= ${rfc3339(from)}
+    order by occurred_at limit 1`.execute(db)
+  return parseTime(rows[0]?.at) ?? null
+}
+
 /** How many existing rows are dated after `cursorLimit`, counted up to `limit`. */
 export async function countFutureRows(
   context: ProjectDb,

@@ -76,6 +76,7 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
     isHasMoreReliableIfEmpty,
     testedPages,
     now,
+    oldestSeen: (await readOldestSeen(run, scan)) ?? now,
     ...known,
   }
   for await (const batch of readList((...request) => run.get(stream, ...request), options)) {
@@ -96,6 +97,12 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
     if (isList && isComplete && known.knownPlaces.length + passedPlaces.length > 0)
       await run.mirror.writeCursor(placesCursor(scan), stringifyJson(passedPlaces))
   }
+}
+
+/** Of calls, the only list whose windows may be limited. Null: nothing shows it. */
+async function readOldestSeen({ mirror }: SyncRun, { stream, ranges }: ListScan) {
+  const { hi = null } = ranges.find(({ lo }) => lo === 0) ?? {}
+  return stream === 'calls' && hi !== null ? mirror.nextCallTime(hi) : null
 }
 
 const noPlaces = { knownPlaces: [], expectedPlaces: [] }

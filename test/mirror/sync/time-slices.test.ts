@@ -27,6 +27,11 @@ const services: readonly TestedService[] = [
   { what: 'calls, oldest first', list: 'calls', switches: { 'calls.order': 'oldest' } },
   { what: 'calls, newest first', list: 'calls', switches: { 'calls.order': 'newest' } },
   {
+    what: 'calls of 90 days at once, without a start date',
+    list: 'calls',
+    switches: { 'calls.window': 90 },
+  },
+  {
     what: 'conversations that each sync lists again, as they may be in order of their creation',
     list: 'conversations',
     rows: 180,
@@ -41,7 +46,7 @@ async function readInSlices(
   mode: SyncMode,
   startDate?: EpochSeconds,
 ) {
-  for (let slices = 1; slices <= 12; slices += 1) {
+  for (let slices = 1; slices <= 16; slices += 1) {
     const { outcome } = await runOnce(scene, warehouse, mode, () => 'end slice', startDate)
     if (outcome !== 'interrupted')
       return expect(await findFaults(scene, warehouse, outcome)).toEqual([])

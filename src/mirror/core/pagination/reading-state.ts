@@ -137,8 +137,8 @@ export type Reading = {
   rowsSincePlace: number
   /** By the clocks: it ends the last window. */
   readonly now: EpochSeconds
-  /** How many pages were empty since the last one with rows. */
-  emptyPages: number
+  /** Nothing is known to be between the first pending range and this time. */
+  oldestSeen: EpochSeconds
   /** A page without bounds that was refuted. */
   misleading: ScanPage | null
   isHasMoreTested: boolean
@@ -166,6 +166,8 @@ export type RangesToRead = {
   readonly isHasMoreReliableIfEmpty?: boolean | null
   readonly testedPages?: TestedPages
   readonly now?: EpochSeconds
+  /** The time of the oldest row after the last pending range, as earlier readings showed it. */
+  readonly oldestSeen?: EpochSeconds
   readonly knownPlaces?: readonly UnreadablePlace[]
   /** By the last reading of the list. */
   readonly expectedPlaces?: readonly PassedPlace[]
@@ -178,6 +180,7 @@ export function createReading({
   isHasMoreReliableIfEmpty = null,
   testedPages = startTests(known),
   now = 0,
+  oldestSeen = now,
   knownPlaces = [],
   expectedPlaces = [],
 }: RangesToRead): Reading {
@@ -207,7 +210,7 @@ export function createReading({
     passedPlaces: [],
     rowsSincePlace: 0,
     now,
-    emptyPages: 0,
+    oldestSeen: Math.min(oldestSeen, now),
     isUntested: profile.order === null,
     isHasMoreReliableIfEmpty,
   }
@@ -238,7 +241,7 @@ export function takeProgress(reading: Reading): Progress {
 export function observe(reading: Reading, page: ScanPage, bounds: TimeBounds): OrderObservation {
   const observation = inferOrder(reading.profile.order, page.times, bounds)
   reading.profile = learnFromPage(reading, observation.order, page, bounds)
-  reading.emptyPages = page.ids.length === 0 ? reading.emptyPages + 1 : 0
+  reading.oldestSeen = Math.min(reading.oldestSeen, oldestTime(reading, page) ?? Infinity)
   const newest = newestTime(reading, page)
   reading.newestSeen = Math.max(reading.newestSeen, newest)
   if (reading.pending[0]?.hi === null && newest > page.cursorLimit)
@@ -312,6 +315,11 @@ export function addGap(
 /** The order by which the page is safe; null if its rows have no times. */
 export function orderOf({ profile }: Reading, page: ScanPage): SortOrder | null {
   return profile.order ?? conservativeOrder(page.times)
+}
+
+function oldestTime(reading: Reading, page: ScanPage): EpochSeconds | undefined {
+  const order = orderOf(reading, page)
+  return order === null ? undefined : completeTo('backward', order, page.times)
 }
 
 function newestTime(reading: Reading, page: ScanPage): EpochSeconds {

@@ -48,13 +48,9 @@ export function splitIntoWindows(reading: Reading, range: TimeRange): boolean {
   }
   // Requests are a second wider at each end.
   if (hi - lo + 2 <= wide) return false
-  const isEndless = lo === 0 && reading.emptyPages > 0
-  if (isEndless && reading.emptyPages * wide >= endAfterSeconds) {
-    reading.pending = others
-    return true
-  }
-  if (isEndless && reading.emptyPages >= maxEmptyWindows) {
-    addGap(reading, range, 'windows')
+  const emptySeconds = lo === 0 ? reading.oldestSeen - hi : 0
+  if (emptySeconds >= endAfterSeconds || emptySeconds >= maxEmptyWindows * wide) {
+    if (emptySeconds < endAfterSeconds) addGap(reading, range, 'windows')
     reading.pending = others
     return true
   }
