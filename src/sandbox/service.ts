@@ -140,6 +140,7 @@ const refusals: Readonly<Record<Switches['refused.answer'], Problem['code'] | nu
   'gateway-403': 403,
   'gateway-404': 404,
   'gateway-405': 405,
+  'gateway-500': 500,
 }
 
 /** What concerns `refused.paths`. Throws Problem, or returns the answer of a gateway. */

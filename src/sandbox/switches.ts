@@ -124,7 +124,7 @@ const switchTable = {
   'refused.paths':
     '"": comma-separated parts of paths, such as ids: requests to them are refused as `refused.answer` says',
   'refused.answer':
-    'wrong-project | invalid-key | missing-scope | restricted | gateway-403 | gateway-404 | gateway-405: the answer, in the envelope or that of a gateway',
+    'wrong-project | invalid-key | missing-scope | restricted | gateway-403 | gateway-404 | gateway-405 | gateway-500: the answer, in the envelope or that of a gateway',
   'messages.forbidden':
     '0: 0..1: share of conversations whose messages are answered 403 `conversation_restricted`',
   'recordings.none': '200 | 404: response for a call without a recording',

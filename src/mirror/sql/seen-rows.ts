@@ -5,6 +5,7 @@ import type { ProjectId } from '../../values/project.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
 import { countRowsOf, inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { rowGapKey } from './gaps.ts'
 import { isDoubted } from './pending-children.ts'
 
 /** Conversations to read again by id, because a list may have returned a stale copy of them. */
@@ -62,12 +63,13 @@ export async function listUnseenRows(
   after: string | null,
   limit: number,
 ): Promise<string[]> {
-  // A conversation that may be deleted is not requested again.
+  // A conversation that may be deleted, or cannot be read, is not requested again.
   const known =
     scope === 'open'
       ? sql`and not exists (select 1 from sync_children as doubted
           where doubted.project_id = row.project_id and doubted.stream = 'messages'
-            and doubted.parent_id = row.id and ${isDoubted})`
+            and doubted.parent_id = row.id and ${isDoubted})
+          and ${hasNoGap(project, stream, 'row.id')}`
       : sql``
   const from = after === null ? sql`` : sql`and row.id > ${after}`
   const { rows } = await sql<{ id: string }>`
@@ -118,7 +120,7 @@ export async function listUnseenIds(
   return ids.filter((id) => !known.has(lower(id)))
 }
 
-/** Whom conversations until then name and who is neither mirrored nor known to be absent. */
+/** Whom conversations until then name and who is not mirrored, nor known not to be readable. */
 export async function listMissingVisitors(
   { db, project, typed }: ProjectDb,
   until: EpochSeconds,
@@ -128,14 +130,23 @@ export async function listMissingVisitors(
   const { rows } = await sql<{ id: string }>`
     select distinct row.visitor_id as id from conversations as row
     where ${inScope(project, 'all')} and row.visitor_id > ${after}
-      and coalesce(row.created_at, row.last_message_at) <= ${typed('time', rfc3339(until))}
+      and (coalesce(row.created_at, row.last_message_at) > ${typed('time', rfc3339(until))})
+        is not true
       and not exists (select 1 from visitors
         where visitors.project_id = ${project} and visitors.id = row.visitor_id)
       and not exists (select 1 from sync_seen_rows as absent
         where absent.project_id = ${project} and absent.scan = ${absentSet('visitors')}
           and absent.id = row.visitor_id)
+      and ${hasNoGap(project, 'visitors', 'row.visitor_id')}
     order by 1 limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
+}
+
+/** Whether no open gap tells of that row alone: a reconcile closes it, and asks again. */
+function hasNoGap(project: ProjectId, stream: ListStreamName, id: string) {
+  return sql`not exists (select 1 from sync_gaps as own
+    where own.project_id = ${project} and own.stream = ${stream}
+      and own.dedup_key = ${rowGapKey('')} || ${sql.ref(id)} and own.resolved_at is null)`
 }
 
 /** Ids are equal whatever the case of their letters. */

@@ -39,7 +39,8 @@ export async function readNamedVisitors(run: SyncRun): Promise<void> {
     const rows = await rereadByIds(run, visitors, uuids, priorityFor(run, true))
     unlisted.add(rows)
     if (unlisted.isProof()) await recordIncomplete(run, 'visitors')
-    if (ids.length < size || rows.every((row) => row === null)) break
+    const isFutile = uuids.length > 0 && rows.every((row) => row === undefined)
+    if (ids.length < size || isFutile) break
     after = ids.at(-1) ?? after
     size = batchSize
     // A reconcile would begin anew: the next incremental sync requests the others.

@@ -6,7 +6,10 @@
 import type { MirrorRow } from '../../../schema/row.ts'
 import { childStreamsOf, type ListStreamName } from '../../../schema/stream-specs.ts'
 import {
+  describeFailure,
+  failureOfKind,
   isNotFound,
+  isRefused,
   isUnreadable,
   throwIfAborted,
   unreadableRowReason,
@@ -66,7 +69,7 @@ export async function resolveUnseenRows(
     if (ids.length === 0) break
     const rows = await rereadByIds(run, stream, ids, priorityFor(run, false))
     unlisted.add(rows)
-    if (rows.some((row) => row !== null && isOutsideAllBounds(run, stream, row)))
+    if (rows.some((row) => row != null && isOutsideAllBounds(run, stream, row)))
       await commitWithoutRows(run, name, { gaps: [untimedGap(name, gapReasons.bounded)] })
     after = ids.at(-1) ?? null
   }
@@ -89,13 +92,15 @@ export function countUnlisted(run: SyncRun, { name, list }: ListStream) {
   let [settled, undated] = [0, 0]
   const addRow = ({ item }: MirrorRow) => {
     const shown = times(item)
-    const known = fields.flatMap((field) => shown.get(field) ?? [])
-    if (known.length < fields.length) undated += 1
-    else if (fields.length > 0 && known.every((time) => time < latest)) settled += 1
+    // A list that showed no row with a time has shown no order.
+    const names = fields.length > 0 ? fields : [...shown.keys()]
+    const known = names.flatMap((name) => shown.get(name) ?? [])
+    if (known.length < Math.max(1, names.length)) undated += 1
+    else if (known.every((time) => time < latest)) settled += 1
   }
   return {
-    add: (rows: readonly (MirrorRow | null)[]) => {
-      for (const row of rows) if (row !== null) addRow(row)
+    add: (rows: readonly (MirrorRow | null | undefined)[]) => {
+      for (const row of rows) if (row != null) addRow(row)
     },
     /** One without a time has no place in the order that it could have changed meanwhile. */
     isProof: () => undated > 0 || settled >= minUnlisted,
@@ -146,18 +151,29 @@ async function hasUnreadable({ mirror }: SyncRun, name: ListStreamName): Promise
   return gaps.some(({ reason }) => reason === gapReasons.unreadable)
 }
 
-/** Stores the rows that exist, and marks the others. Null: unreadable or deleted. */
-export function rereadByIds(
+/** If more rows of one batch are answered so, it is not about the rows. */
+const maxFailed = 8
+
+/**
+ * Stores the rows that exist, and marks the others. Undefined: deleted. Null: a row that cannot be
+ * read, which is a gap, as the others would wait for it for ever.
+ */
+export async function rereadByIds(
   run: SyncRun,
   stream: ListStream,
   ids: readonly string[],
   priority: Priority,
-) {
+): Promise<(MirrorRow | null | undefined)[]> {
   const { name } = stream
-  const recordUnreadable = async (id: string, error: unknown): Promise<null> => {
+  const failed = new Map<string, string>()
+  const reject = async (id: string, why: string) => {
+    const commit = { stream: name, rows: [], rejectedRows: [{ id, why }], requestedAt: run.now() }
+    run.stats.recordPage(name, 0, await run.mirror.commit(commit))
+  }
+  const recordUnreadable = async (id: string, error: unknown): Promise<null | undefined> => {
     if (isNotFound(error)) {
       if (await markRowDeleted(run, name, id)) run.stats.recordPage(name, 0, { changed: 1 })
-      return null
+      return undefined
     }
     if (isUnreadable(error) && (await hasUnreadable(run, name))) {
       // The gap where a list has it tells of it, but nothing shows whether its children changed.
@@ -166,17 +182,18 @@ export function rereadByIds(
       return null
     }
     const why = unreadableRowReason(error)
-    if (why === null) throw error
-    const commit = { stream: name, rows: [], rejectedRows: [{ id, why }], requestedAt: run.now() }
-    run.stats.recordPage(name, 0, await run.mirror.commit(commit))
+    const failure = failureOfKind(error, 'transient')
+    if (why !== null) await reject(id, why)
+    else if (failure !== null && failed.size < maxFailed) failed.set(id, describeFailure(failure))
+    else throw error
     return null
   }
-  return mapConcurrently(ids, concurrency, async (id): Promise<MirrorRow | null> => {
+  const rows = await mapConcurrently(ids, concurrency, async (id) => {
     throwIfAborted(run.signal)
     // An id that cannot be requested is thrown here, too.
     const request = async () => run.get(name, stream.rowPath(run.projectId, id), {}, priority)
     const response = await request().catch((error) => recordUnreadable(id, error))
-    if (response === null) return null
+    if (response == null) return response
     const stored = (await run.mirror.readRawById(name, [id])).get(id)
     const { data, requestedAt } = response
     const listOnly = listOnlyFields(await run.mirror.readBehaviours(), name)
@@ -189,5 +206,15 @@ export function rereadByIds(
     })
     run.stats.recordPage(name, parsed.rows.length, result)
     return parsed.rows[0] ?? null
+  })
+  if (failed.size > 0) await requireServed(run, stream, priority)
+  for (const [id, why] of failed) await reject(id, why)
+  return rows
+}
+
+/** Throws ApiError if the service does not answer for the list either. */
+async function requireServed(run: SyncRun, { name, list }: ListStream, priority: Priority) {
+  await run.get(name, list(run.projectId).path, { limit: 1 }, priority).catch((error) => {
+    if (!isRefused(error)) throw error
   })
 }

@@ -324,6 +324,55 @@ describe('visitors that no page shows are read where conversations name them', (
       })
     })
 
+  test('and a list that showed no time does not list all visitors either', async () => {
+    const switches = {
+      'undated.share': 1,
+      'undated.of': 'visitors',
+      'undated.times': 'all',
+      'pages.most': 10,
+      hasMore: 'absent',
+    } as const
+    const options = { seed: 1, speed: 0, size: { ...size, conversations: 60, visitors: 30 } }
+    await withSandbox({ ...options, streams, switches }, async ({ sync }) => {
+      for (const mode of ['incremental', 'reconcile'] as const)
+        expect(await sync({ mode })).toMatchObject({ outcome: 'gaps', gaps: [gap] })
+    })
+  })
+
+  test('and ids that are none, or are refused, hold up no other, and are not requested at each sync', async () => {
+    const options = { seed: 1, speed: 0, size: { ...size, conversations: 120, visitors: 120 } }
+    const switches = { ...undated, 'undated.share': 0.5, 'visitors.order': 'oldest' } as const
+    const few = { 'pages.most': 20, 'refused.answer': 'restricted' } as const
+    const all = { ...options, streams, switches: { ...switches, ...few } }
+    await withSandbox(all, async ({ sandbox, warehouse, sync }) => {
+      await sync({ streams: ['conversations'] })
+      const isUndated = (row: unknown) => (row as { lastSeenAt: unknown }).lastSeenAt === null
+      const hidden = [...sandbox.truth('visitors')].flatMap(({ id, row }) =>
+        isUndated(row) ? id! : [],
+      )
+      const listNamed = async () => {
+        const rows = await warehouse.query('select distinct visitor_id as id from conversations')
+        const ids = rows.map(({ id }) => String(id))
+        return ids.filter((id) => hidden.includes(id)).sort()
+      }
+      const [refused, ...others] = await listNamed()
+      for (const [n, id] of others.slice(0, 4).entries())
+        await warehouse.query(
+          `update conversations set visitor_id = '${n} of the chat' where visitor_id = '${id}'`,
+        )
+      sandbox.setSwitches({ 'refused.paths': refused! })
+      for (const requests of [1, 0]) {
+        sandbox.resetLog()
+        await sync({ streams: ['visitors'] })
+        const ofRefused = sandbox.log().filter(({ path }) => path.endsWith(refused!))
+        expect(ofRefused).toHaveLength(requests)
+      }
+      const mirrored = await warehouse.query('select id from visitors')
+      const known = new Set(mirrored.map(({ id }) => String(id)))
+      expect((await listNamed()).filter((id) => !known.has(id))).toEqual([refused])
+    })
+  })
+
   test('and an id that names none is requested once, a few at each reconcile', async () => {
     const options = { seed: 1, speed: 0, size: { ...size, conversations: 60, visitors: 8 } }
     await withSandbox({ ...options, streams }, async ({ sandbox, sync }) => {

@@ -23,7 +23,7 @@ import { createMemoryStore } from '../../../src/service/rate-limit/budget-store.
 import { createRequestBudget } from '../../../src/service/rate-limit/request-budget.ts'
 import type { EpochSeconds } from '../../../src/values/time.ts'
 import { openSqlitePool } from '../../../src/warehouse/sqlite.ts'
-import { unlimitedPolicy } from '../../service/test-service.ts'
+import { quickRetries, unlimitedPolicy } from '../../service/test-service.ts'
 import { makeOnce } from '../../support/make-once.ts'
 import { sampled, sampledCount } from '../../support/sampled.ts'
 import { sqliteTemplateForSandbox } from '../../support/sandbox-template.ts'
@@ -74,6 +74,7 @@ export async function runOnce(
     budget,
     signal: abort.signal,
     connections,
+    retries: quickRetries,
   })
   let [answers, isSliceOver] = [0, false]
   const result = await runSync({

@@ -166,9 +166,13 @@ const tables = ['conversations', 'visitors', 'calls'] as const
 const listed = { conversations: 70, visitors: 47, calls: 45, days: 30 } as const
 const small = { messagesPerConversation: [1, 2], activityPerVisitor: [0, 0] } as const
 
-const sampledSizes = { always: 3, never: 7, absent: 20, asked: 7 } as const
+// Where `hasMore` seems right, pages of fewer than ten rows are not tested.
+const sampledSizes = { always: 3, never: 7, absent: 20, asked: 12 } as const
 for (const hasMore of ['always', 'never', 'absent', 'asked'] as const)
-  for (const most of sampled([3, 7, 20], (size) => size === sampledSizes[hasMore]))
+  for (const most of sampled(
+    hasMore === 'asked' ? [12, 20] : [3, 7, 20],
+    (size) => size === sampledSizes[hasMore],
+  ))
     test(`pages of ${most} lose no row, whatever \`hasMore\` says: ${hasMore}`, async () => {
       const order = most === 7 ? 'newest' : 'oldest'
       const switches = { hasMore, 'pages.most': most, 'calls.order': order } as const

@@ -3,7 +3,9 @@
  * in both directions.
  */
 import { expect, test } from 'vitest'
+import { openMirror } from '../../../src/app/facts.ts'
 import { databases } from '../../support/databases.ts'
+import { openCopy, runOnce, withService } from './interrupted-runs.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
@@ -122,3 +124,28 @@ test('that pages run in both directions is reported once only', async () => {
     expect(await warehouse.query(behaviour)).toEqual([{ value: 'both ways by createdAt' }])
   })
 })
+
+test('a row that alone is answered with a fault is a gap, and holds up no other', () =>
+  withService({ what: '', list: 'visitors', switches: {} }, async (scene) => {
+    const { sandbox } = scene
+    const { warehouse } = await openCopy(scene)
+    await runOnce(scene, warehouse, 'incremental')
+    // No page shows them any more.
+    sandbox.setSwitches({ 'undated.share': 0.5, 'undated.of': 'visitors' })
+    const isHidden = (row: unknown) => (row as { lastSeenAt: unknown }).lastSeenAt === null
+    const hidden = [...sandbox.truth('visitors')].filter(({ row }) => isHidden(row))
+    const [faulty, deleted] = hidden.map(({ id }) => id!).sort()
+    sandbox.mutate.deleteVisitor(deleted!)
+    sandbox.setSwitches({ 'refused.paths': faulty!, 'refused.answer': 'gateway-500' })
+    for (let n = 0; n < 2; n++) {
+      const { outcome, reports } = await runOnce(scene, warehouse, 'reconcile')
+      expect([outcome, reports.map(({ failed }) => failed)]).toEqual(['gaps', [null]])
+      const gaps = await openMirror(warehouse, sandbox.projectId).listOpenGaps('visitors')
+      expect(gaps.map(({ reason }) => reason)).toContainEqual(
+        expect.stringMatching(new RegExp(`row ${faulty} .* 500`)),
+      )
+      const marked = 'select id from visitors where deleted_at is not null'
+      expect(await warehouse.query(marked)).toEqual([{ id: deleted }])
+    }
+    await warehouse.close()
+  }))

@@ -122,11 +122,11 @@ function mayHasMoreBeWrong(reading: Reading, page: ScanPage): boolean {
 }
 
 /**
- * Whether `hasMore` may compare this number of rows with `limit`: of the lists of a project, which
- * are few, any number is tested.
+ * Whether `hasMore` may compare this number of rows with `limit`: any number of ten or more in the
+ * lists of a project, which are few.
  */
 const mayCompare = ({ list }: Reading, size: number): boolean =>
-  isRound(size) || (list.isDocumented && list.lowerParam !== null)
+  isRound(size) || (size >= fewestRoundRows && list.isDocumented && list.lowerParam !== null)
 
 /**
  * `hasMore` says nothing on one of the largest pages, or may compare their number with `limit`.
@@ -167,7 +167,8 @@ function waysBeyond(
   step: 0 | 1 = 1,
 ) {
   const { support, ways } = reading.profile
-  // Beyond a page without any time are all rows that have one.
+  if (page.ids.length === 0) return []
+  // Beyond rows without any time are all that have one.
   const { first = farFuture, last = 0 } = spanOf(reading, page)
   // A page within one second would only be shown again.
   const distance = first === last ? 1 : step

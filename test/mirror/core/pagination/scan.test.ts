@@ -241,10 +241,10 @@ describe('every combination of behaviours that a service may have', () => {
   })
 })
 
-test('1 000 rows, 37 seconds apart, cost 6 pages, one request each to check the start and the end, and two to check the bounds; no new rows cost 1', async () => {
+test('1 000 rows, 37 seconds apart, cost 6 pages, one request to check the start and two to check the bounds; no new rows cost 1', async () => {
   const truth = spaced(1000)
   const first = await scanList(truth, plainBehaviour, sinceList)
-  expect(first).toMatchObject({ requests: 10, missed: [] })
+  expect(first).toMatchObject({ requests: 9, missed: [] })
   expect(await scanList(truth, plainBehaviour, sinceList, first)).toMatchObject({
     requests: 1,
     missed: [],
