@@ -309,6 +309,5 @@ function outcomeFields(outcome: ApiOutcome): Readonly<Record<string, unknown>> {
 /** Libraries show a key in errors, and a service may repeat what it was sent. */
 export function createRedactor(key: string): (text: string) => string {
   const forms = [key, encodeURIComponent(key), Buffer.from(key).toString('base64')]
-  const redactForm = (text: string, form: string) => text.replaceAll(form, '[key]')
-  return (text) => forms.reduce(redactForm, text).replace(/svc_live_\w+/g, '[key]')
+  return (text) => hideTexts(text, forms, '[key]').replace(/svc_live_\w+/gi, '[key]')
 }

@@ -18,32 +18,54 @@ export function secret(value: string): Secret {
 
 /** Removes these texts, and whatever looks like a live key, whether it is configured or not. */
 export function redactSecrets(text: string, secrets: readonly string[]): string {
-  const known = secrets.filter((value) => value.length >= 4)
-  return longestFirst(known).reduce(
-    (safe, value) => safe.replaceAll(value, '[secret]'),
-    text.replace(/svc_[a-z]+_[\w-]+/g, '[secret]'),
+  const safe = text.replace(/svc_[a-z]+_[\w-]+/gi, '[secret]')
+  return hideTexts(
+    safe,
+    secrets.filter((value) => value.length >= 4),
+    '[secret]',
   )
 }
 
-/** A text may be a part of another one, whose rest would stay. */
-const longestFirst = (texts: readonly string[]) => texts.toSorted((a, b) => b.length - a.length)
+/** Removes these texts, such as those of customers, in whatever letters they are repeated. */
+export function hideTexts(text: string, hidden: readonly string[], by = '[not stored]'): string {
+  // A text may be a part of another one, whose rest would stay.
+  const longestFirst = hidden.toSorted((a, b) => b.length - a.length)
+  return longestFirst.reduce((shown, value) => hideText(shown, fold(value).folded, by), text)
+}
 
-const hiddenText = '[not stored]'
+function hideText(text: string, value: string, by: string): string {
+  if (value === '') return text
+  const { folded, placeOf } = fold(text)
+  const parts: string[] = []
+  let from = 0
+  for (let at = folded.indexOf(value), end = 0; at !== -1; at = folded.indexOf(value, end)) {
+    end = at + value.length
+    // Not within a letter that is spelled out.
+    while (placeOf(end) === placeOf(end - 1)) end += 1
+    parts.push(text.slice(from, placeOf(at)))
+    from = placeOf(end)
+  }
+  return [...parts, text.slice(from)].join(by)
+}
 
-/** The only letter that gets longer in lower case is replaced, as places are those of the text. */
-const ignoringCase = (text: string) => text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ')
+const isAscii = (text: string) => !/\P{ASCII}/u.test(text)
 
-/** Removes texts of customers, in whatever letters. */
-export function hideTexts(text: string, hidden: readonly string[]): string {
-  return longestFirst(hidden).reduce((shown, value) => {
-    let from = 0
-    const parts = ignoringCase(shown)
-      .split(ignoringCase(value))
-      .map(({ length }) => {
-        const part = shown.slice(from, from + length)
-        from += length + value.length
-        return part
-      })
-    return parts.join(hiddenText)
-  }, text)
+/**
+ * Equal for texts that differ in case or accents only, also where letters are composed otherwise or
+ * have another length: `Straße`, `STRASSE`. `placeOf`: of a letter of it, that in the text.
+ */
+function fold(text: string): { folded: string; placeOf: (at: number) => number } {
+  if (isAscii(text)) return { folded: text.toLowerCase(), placeOf: (at) => at }
+  let folded = ''
+  const places: number[] = []
+  let at = 0
+  for (const letter of text) {
+    // Upper case first: it spells out ß, and unites σ and ς.
+    const plain = letter.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFKD')
+    const bare = plain.replace(/\p{Mn}/gu, '')
+    for (let n = 0; n < bare.length; n += 1) places.push(at)
+    folded += bare
+    at += letter.length
+  }
+  return { folded, placeOf: (index) => places[index] ?? text.length }
 }

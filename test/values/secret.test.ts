@@ -15,6 +15,19 @@ test('of a text that contains another one nothing stays, in whatever order they 
     )
 })
 
+test('a text is hidden however its letters are composed, accented or spelled out', () => {
+  const composed = 'Zoë Straße'.normalize('NFC')
+  const shown = ['ZOË STRASSE', composed.normalize('NFD'), 'zoe strasse', composed]
+  for (const text of [composed, composed.normalize('NFD'), 'Zoë Strasse'])
+    expect(hideTexts(`a ${shown.join(', ')}, ß`, [text])).toBe(
+      'a [not stored], [not stored], [not stored], [not stored], ß',
+    )
+  expect(hideTexts('eßs, sßs', ['ess', 'ss'])).toBe('[not stored]s, [not stored]s')
+  const password = 'pässwörd-1'
+  expect(redactSecrets(`of ${password.normalize('NFD')}`, [password])).toBe('of [secret]')
+  expect(redactSecrets('SVC_LIVE_0123 and Secret-1', ['secret-1'])).toBe('[secret] and [secret]')
+})
+
 test('a text is hidden in whatever letters it is repeated, of any language', () => {
   const hide = (text: string) => hideTexts(text, ['ibrahim@example.org', 'İbrahim', 'Οδυσσεύς'])
   expect(hide('IBRAHIM@EXAMPLE.ORG of İbrahim (IBRAHIM)')).toBe(
