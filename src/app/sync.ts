@@ -3,7 +3,7 @@ import type { StreamName } from '../../schema/stream-specs.ts'
 import { updateCallFields } from '../analytics/sql/reference-tables.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { readStreamStates } from '../maintenance/sql/gauges.ts'
-import { listGaps } from '../maintenance/sql/status-report.ts'
+import { readGaps } from '../maintenance/sql/status-report.ts'
 import type { SyncMode, SyncProgress, SyncReport } from '../mirror/mirror.ts'
 import { requireConfirmedZone } from '../mirror/sync/rollup-days.ts'
 import { runSync } from '../mirror/sync/sync.ts'
@@ -61,7 +61,7 @@ export async function syncProject(
       onBudget,
     })
     if (run.fatalFailure !== null) throw fatalRunError(project, run.fatalFailure)
-    const gaps = await warehouse.retry.run(() => listGaps(warehouse.db, project.projectId))
+    const gaps = await warehouse.retry.run(() => readGaps(warehouse.db, project.projectId))
     const sum = (of: 'rows' | 'changed') =>
       run.reports.reduce((total, report) => total + report[of], 0)
     return {
@@ -73,7 +73,7 @@ export async function syncProject(
       rows: sum('rows'),
       changed: sum('changed'),
       streams: run.reports,
-      gaps,
+      ...gaps,
       notices: run.notices,
     }
   })

@@ -78,6 +78,8 @@ const exitCodes = { complete: 0, gaps: 3, failed: 1, interrupted: 1 } as const s
 >
 
 export function renderSync(report: SyncReport): Rendered {
+  // What a notice says in full is not said twice.
+  const gaps = report.gaps.filter(({ reason }) => !report.notices.includes(reason))
   const lines = [
     ...alignColumns([
       ...report.streams.map((stream) =>
@@ -91,8 +93,7 @@ export function renderSync(report: SyncReport): Rendered {
         report.outcome === 'interrupted' ? { ...stream, failed: null } : stream,
       ),
     ),
-    // What a notice says in full is not said twice.
-    ...renderGaps(report.gaps.filter(({ reason }) => !report.notices.includes(reason))),
+    ...renderGaps(gaps, report.openGaps - (report.gaps.length - gaps.length)),
     ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
   ]
   return { lines, exit: exitCodes[report.outcome] }

@@ -64,9 +64,9 @@ export {
 export { deleteExpired, deleteOldRecords, recordRetentionMs } from './sql/retention.ts'
 export { type DescribePlace, placeOf } from './sql/search-tables.ts'
 export {
-  listGaps,
   listNotified,
   readBehaviours,
+  readGaps,
   readProjectState,
   readStatus,
   type StatusReport,

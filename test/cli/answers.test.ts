@@ -54,6 +54,7 @@ function syncReport(project: string, outcome: SyncOutcome = 'complete'): SyncRep
     changed: 37,
     streams,
     gaps,
+    openGaps: gaps.length,
     notices: [],
   }
 }
@@ -110,6 +111,17 @@ describe('sync', () => {
       'gap: messages: the service lists 50',
       '',
     ])
+  })
+
+  test('counts all gaps, of which it has the first thousand; what a note says is not repeated', async () => {
+    const [gap] = syncReport('shop', 'gaps').gaps
+    const gaps = Array.from({ length: 1000 }, (_, n) => ({ ...gap!, reason: `reason ${n}` }))
+    const notices = ['reason 0']
+    const syncProject = async () => ({ ...syncReport('shop'), gaps, openGaps: 1234, notices })
+    const { out } = await runCommand(syncCommand, ['--project', 'shop'], { syncProject })
+    expect(out.match(/^gap: /gm)).toHaveLength(20)
+    expect(out).toContain('… and 1,213 gaps more: `deskmirror export sync_gaps` has all')
+    expect(out.match(/reason 0$/gm)).toHaveLength(1)
   })
 
   test('a reason that many streams share is printed once', async () => {

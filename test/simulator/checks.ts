@@ -4,7 +4,7 @@
  */
 
 import type { Warehouse } from '../../src/app/open.ts'
-import { listGaps } from '../../src/maintenance/sql/status-report.ts'
+import { readGaps } from '../../src/maintenance/sql/status-report.ts'
 import type { OutboxEntry } from '../../src/outbox/core/outbox-entry.ts'
 import type { MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
 import { parseTime } from '../../src/values/time.ts'
@@ -161,9 +161,8 @@ export async function checkLists(
       hasListTime(list, row),
     )
     if (rows.length === 0) continue
-    const gaps = (await listGaps(warehouse.db, sandbox.projectId)).filter(
-      ({ stream }) => stream === list,
-    )
+    const { gaps: all } = await readGaps(warehouse.db, sandbox.projectId)
+    const gaps = all.filter(({ stream }) => stream === list)
     const ranges = gaps.map(({ from, to }) => `${from ?? ''}/${to ?? ''}`).join(', ') || 'none'
     failures.push(
       `after ${when}: ${rows.length} ${list} are missing without a gap, as ${rows[0]?.key}; gaps: ${ranges}`,

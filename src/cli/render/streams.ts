@@ -45,7 +45,7 @@ export function auditRows(estimates: readonly AuditEstimate[], now: EpochMs): st
 const maxListedGaps = 20
 
 /** The first gaps, and the number of the others. */
-export function renderGaps(gaps: readonly GapReport[], all = gaps.length): string[] {
+export function renderGaps(gaps: readonly GapReport[], all: number): string[] {
   const shown = gaps.slice(0, maxListedGaps).map(renderGap)
   const more = all - shown.length
   return more <= 0

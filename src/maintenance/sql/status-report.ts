@@ -46,11 +46,7 @@ export async function readStatus(
     lastRun: await readLastRun(db, project),
     clockOffset,
     running,
-    gaps: await listGaps(db, project),
-    openGaps: await countRowsOf(
-      db,
-      sql`sync_gaps where project_id = ${project} and resolved_at is null`,
-    ),
+    ...(await readGaps(db, project)),
     facts: await countPendingConversations(context),
     unfinishedErasures: await listUnfinishedErasures(context),
     withoutProject: await createOutbox(context).countWithoutProject(),
@@ -118,11 +114,13 @@ async function readLastRun(db: Db, project: ProjectId): Promise<StatusReport['la
   return rows[0] ?? null
 }
 
-export async function listGaps(db: Db, project: ProjectId): Promise<readonly GapReport[]> {
-  const { rows } = await sql<GapReport>`
-    select stream, from_ts as "from", to_ts as "to", reason, found_at as "foundAt" from sync_gaps
-    where project_id = ${project} and resolved_at is null order by id limit ${maxGaps}`.execute(db)
-  return rows
+/** The first open gaps, and the number of all. */
+export async function readGaps(db: Db, project: ProjectId) {
+  const open = sql`sync_gaps where project_id = ${project} and resolved_at is null`
+  const { rows: gaps } = await sql<GapReport>`
+    select stream, from_ts as "from", to_ts as "to", reason, found_at as "foundAt" from ${open}
+    order by id limit ${maxGaps}`.execute(db)
+  return { gaps, openGaps: await countRowsOf(db, open) }
 }
 
 /** What was announced and still holds, the latest first. */

@@ -32,8 +32,9 @@ export type SyncReport = {
   readonly rows: number
   readonly changed: number
   readonly streams: readonly StreamReport[]
-  /** Open gaps of the project, whichever run found them. */
+  /** Open gaps of the project, whichever run found them: the first thousand. */
   readonly gaps: readonly GapReport[]
+  readonly openGaps: number
   /** Sentences for users: what the service does not show, what changed. */
   readonly notices: readonly string[]
 }
