@@ -71,9 +71,10 @@ export async function openRequestBudgets(
     if (warehouse === null) return createRequestBudget(createMemoryStore(policy))
     const keyUse = createKeyUse(warehouse, name)
     const record = redis?.record(name) ?? createBudgetRecord(warehouse, name)
-    const onClosed = (why: string) => {
-      log.warn({ event: 'budget.closed', project: project.name, why })
-      recordBudgetLoss(warehouse.db, projectId, why, Date.now()).catch(() => {})
+    const onClosed = (why: string | null) => {
+      const shown = why ?? 'it was closed before this process began; `deskmirror status` says why'
+      log.warn({ event: 'budget.closed', project: project.name, why: shown })
+      if (why !== null) recordBudgetLoss(warehouse.db, projectId, why, Date.now()).catch(() => {})
       if (watchedBudgets.has(name)) return
       watchedBudgets.add(name)
       const from = Date.now()

@@ -95,8 +95,11 @@ export function createSharedStore({
   readonly record: BudgetRecord
   /** Asked if no record can be trusted. Updated before the key is used. */
   readonly keyUse: KeyUse
-  /** In the process that closes it. `why` completes `the request budget is closed: `. */
-  readonly onClosed: (why: string) => void
+  /**
+   * In the process that closes it; `why` completes `the request budget is closed: `. Null: in one
+   * that finds it closed when it begins, as after a restart.
+   */
+  readonly onClosed: (why: string | null) => void
   /** How long a request of any process can take, from requesting its slot. */
   readonly maxDurationMs?: Ms
   readonly monotonic?: () => Ms
@@ -181,6 +184,7 @@ export function createSharedStore({
         if (text !== null) decoded = { text, state }
         // A new state that was not written does not count.
         if (changed || !starting.isReset) {
+          if (lastSeen === null && !starting.isReset && state.closedUntil > now) onClosed(null)
           lastSeen = { state, now: reading.now, at }
           if (hasClosed) clockReference = clocks
         }

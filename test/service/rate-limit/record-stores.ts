@@ -123,7 +123,7 @@ export function createTestStore(
   record: BudgetRecord,
   options: Partial<Parameters<typeof createSharedStore>[0]> = {},
 ) {
-  const lost: string[] = []
+  const lost: (string | null)[] = []
   const store: BudgetStore = createSharedStore({
     policy: testPolicy,
     record,

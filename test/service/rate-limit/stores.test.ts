@@ -209,6 +209,11 @@ for (const recordStore of recordStores) {
       const doubting = createTestStore(await location.connect(), { keyUse: usedKey })
       expect(await doubting.store.acquire('me', [read])).toHaveProperty('waitMs')
       expect(doubting.lost).toHaveLength(1)
+      // One that begins while it is closed, as after a restart, says so once, too.
+      const restarted = createTestStore(await location.connect(), { keyUse: usedKey })
+      for (let n = 0; n < 2; n += 1)
+        expect(await restarted.store.acquire('it', [read])).toHaveProperty('waitMs')
+      expect(restarted.lost).toEqual([null])
       await location.deleteRecord()
       const unknownKey = { ...unusedKey, isUnusedFor: () => Promise.reject(new Error('not known')) }
       const failing = createTestStore(await location.connect(), { keyUse: unknownKey })
