@@ -463,6 +463,11 @@ describe.concurrent('with a real queue', () => {
     expect((await d.run(['writeback', 'list'])).out).toBe('no write-backs\n')
     const all = await d.run(['writeback', 'import', file, '--dry-run', '--all', '--quiet'])
     const [summary = '', rowLines = ''] = all.out.split('all rows:\n')
+    // One kind of row needs no counts above its rows.
+    const note = JSON.stringify({ operation: 'note', visitor_id: visitor.id, content: 'n' })
+    const one = ['writeback', 'import', d.file('one.jsonl', note), '--dry-run', '--quiet']
+    const single = await d.run(one)
+    expect(single.out.match(/^will be sent/gm)).toHaveLength(1)
     expect(summary).toContain(
       `(${document.review.mirrorAsOf}); every send looks at the live record first\n`,
     )

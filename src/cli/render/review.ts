@@ -32,10 +32,13 @@ const widestCell = 60
 export function renderReview(summary: ReviewSummary, now: EpochMs): string[] {
   const { rows, groups, mirrorAsOf } = summary
   if (rows === 0) return ['nothing to review']
+  const counts = groups.map((group) => [
+    outcomeLabels[group.outcome],
+    describeGroup(group, formatCount),
+  ])
   return [
-    ...alignColumns(
-      groups.map((group) => [outcomeLabels[group.outcome], describeGroup(group, formatCount)]),
-    ),
+    // Above a single group's rows the same line follows.
+    ...(groups.length === 1 ? [] : alignColumns(counts)),
     describeMirrorAge(mirrorAsOf, (at) => `${formatAge(at, now)} (${at})`),
     ...renderMarked(summary),
     ...groups.flatMap(renderSamples),
