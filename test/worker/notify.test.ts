@@ -238,6 +238,6 @@ test('on Monday at eight, the numbers of the week, as soon as all of it has been
     'Conversations started: 3, +1 (+50 %)',
     'Waits of visitors: 3; answered by a human 0, by the AI 1, closed without an answer 0',
     'First human response, median: –',
-    'Open at the end: 3, the days before are incomplete; of these waiting: 2',
+    'Open at the end: 3, not compared: days are incomplete; of these waiting: 2',
   ])
 })

@@ -62,7 +62,7 @@ export function formatValue(value: number | null, unit: Unit): string {
 
 /** `+3 (+25 %)`, `−10 s (−8.3 %)`, `+4 points` for shares, or why there is nothing to compare. */
 export function formatChange({ change, changePercent, comparison }: Change, unit: Unit): string {
-  if (comparison === 'before not whole') return 'the days before are incomplete'
+  if (comparison === 'before not whole') return 'not compared: days are incomplete'
   if (change === null || change === 0) return comparison
   const sign = change > 0 ? '+' : '−'
   const points = formatCount(Math.abs(100 * change))

@@ -145,7 +145,7 @@ test('growth that may be that of the mirror is not shown as growth', () => {
     changePercent: null,
     comparison: 'before not whole',
   })
-  expect(formatChange(found, 'count')).toBe('the days before are incomplete')
+  expect(formatChange(found, 'count')).toBe('not compared: days are incomplete')
 })
 
 test('values are shown in their unit', () => {
