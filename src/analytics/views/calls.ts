@@ -25,9 +25,12 @@ function fieldOf(
           else coalesce(${guesses.join(', ')}) end`
 }
 
+/** Of the call `c`, with its fields `f`. */
+export const visitorOfCall = (sql: SqlDialect) => fieldOf('visitor', sql.jsonText)
+
 const parsedCalls = (sql: SqlDialect) => `
       select c.project_id, c.id as call_id,
-        ${fieldOf('visitor', sql.jsonText)} as visitor_id,
+        ${visitorOfCall(sql)} as visitor_id,
         c.occurred_at as started_at,
         ${localSeconds(sql, 'c.project_id', 'c.occurred_at')} as local_seconds,
         ${fieldOf('ended', sql.jsonTime)} as ended_at,
