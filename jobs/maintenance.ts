@@ -60,7 +60,10 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     await context.recordHeartbeat(backend.kind, configurationDigest(config()))
     const differ = await context.workersDiffer()
     if (differ && !didDiffer)
-      log.warn({ event: 'workers.differ', why: 'workers have different projects or schedules' })
+      log.warn({
+        event: 'workers.differ',
+        why: 'workers have different projects, schedules or columns',
+      })
     if (!differ && didDiffer) log.info({ event: 'workers.agree' })
     didDiffer = differ
     // Refreshing forgets them.

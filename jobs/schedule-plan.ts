@@ -1,6 +1,7 @@
 /** Which schedules there are, what a firing starts, what is overdue or was missed. Pure. */
 import { createHash } from 'node:crypto'
 import { listStreamNames, type StreamName } from '../schema/stream-specs.ts'
+import { toColumnRules } from '../src/config/column-settings.ts'
 import type { Config, ProjectConfig } from '../src/config/config.ts'
 import { type ConfiguredLake, lakesOf } from '../src/config/lakes.ts'
 import { longestInterval, readStreams } from '../src/config/planned-interval.ts'
@@ -31,16 +32,16 @@ export function schedulesForProjects(
   return [...ofProjects, housekeeping]
 }
 
-/** Equal for workers that have the same projects, schedules and lakes. */
+/** Equal for workers that have the same projects, schedules, lakes and rules of columns. */
 export function configurationDigest(config: Pick<Config, 'projects' | 'lake'>): string {
   const { projects } = config
   const lakes = lakesOf(config).map(({ project, ...lake }) => [project?.name, lake])
-  const known = projects.map(({ name, projectId, streams, readOnly }) => [
-    name,
-    projectId,
-    streams,
-    readOnly,
-  ])
+  const known = projects.map((project) => {
+    const { name, projectId, streams, readOnly, columns } = project
+    const rules = toColumnRules(project)
+    const stored = columns.length === 0 ? [] : streams.map((stream) => rules.describe(stream))
+    return [name, projectId, streams, readOnly, stored]
+  })
   const text = JSON.stringify([known, schedulesForProjects(projects), lakes])
   return createHash('sha256').update(text).digest('hex')
 }

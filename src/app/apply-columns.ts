@@ -48,7 +48,7 @@ export async function applyColumns(
   const emptied: string[] = []
   for (const { name } of affected) {
     if (name === 'visitors') await outbox.forgetEnded(rules)
-    const toReread = await mirror.beginColumns(name, rules, Date.now())
+    const toReread = await mirror.beginColumns(name, rules, Date.now(), project.loadedAt)
     // What is no longer mirrored is read again only when it is mirrored again.
     if (toReread.length > 0 && streams.includes(name))
       reread.push(`${name} (${toReread.join(', ')})`)

@@ -69,7 +69,7 @@ export const command = defineCommand<Options>({
 
 function loadConfigOrError(context: CommandContext): Config | ConfigurationError {
   try {
-    return context.loadConfig('service')
+    return context.loadConfig('check')
   } catch (error) {
     if (error instanceof ConfigurationError) return error
     throw error

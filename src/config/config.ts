@@ -1,6 +1,7 @@
 /** The configuration as the program gets it: its types, its defaults, what a change needs. */
 import { isDeepStrictEqual } from 'node:util'
 import { isLoopback, passwordsInUrl } from '../values/server-address.ts'
+import type { EpochMs } from '../values/time.ts'
 import { analyticsSettings } from './analytics-settings.ts'
 import { ConfigurationError } from './problems.ts'
 import { type GlobalConfig, globalSettings } from './program-settings.ts'
@@ -10,8 +11,12 @@ import { defaultSchedules } from './schedules.ts'
 import { revealIfReadable } from './secret-fields.ts'
 import { defaultsOf, type Settings } from './setting.ts'
 
-/** `readOnly`: that of `Config`, repeated so that every caller of the service has it. */
-export type ProjectConfig = ProjectSettings & Pick<GlobalConfig, 'readOnly'>
+/**
+ * `readOnly`: that of `Config`, repeated so that every caller of the service has it. `loadedAt`: of
+ * two processes with other `columns`, the later one decides.
+ */
+export type ProjectConfig = ProjectSettings &
+  Pick<GlobalConfig, 'readOnly'> & { readonly loadedAt: EpochMs }
 
 export type Config = GlobalConfig & {
   readonly projects: readonly ProjectConfig[]
@@ -34,6 +39,7 @@ export function defaultProject(
     schedules: defaultSchedules,
     analytics,
     readOnly: false,
+    loadedAt: Date.now(),
     ...own,
   }
 }

@@ -9,7 +9,13 @@ import { allProjectSettings } from './project-settings.ts'
 import { isDirect, proxyOfVariables } from './proxy.ts'
 import { readConfig } from './read.ts'
 import { parseSecrets, type ReadSecret } from './secret-fields.ts'
-import { type ConfigNeeds, type Variables, variableName, variablePrefix } from './setting.ts'
+import {
+  type ConfigNeeds,
+  perhaps,
+  type Variables,
+  variableName,
+  variablePrefix,
+} from './setting.ts'
 import { canEnter, readTextFile } from './text-file.ts'
 import { parseYaml, type YamlFile } from './yaml-file.ts'
 
@@ -98,7 +104,11 @@ export function unknownVariables(variables: Variables, referenced: ReadonlySet<s
   return Object.keys(variables)
     .filter((name) => looksOurs(name) && !name.startsWith(`${variablePrefix}TEST_`))
     .filter((name) => !known.has(name) && !referenced.has(name))
-    .map((name) => `the variable ${redactName(name)} is set, but deskmirror does not know it`)
+    .map(
+      (name) =>
+        `the variable ${redactName(name)} is set, but deskmirror does not know it` +
+        perhaps(variablePrefix, name, [...known]),
+    )
 }
 
 /** Whoever sets it expects a proxy, and there is none. */

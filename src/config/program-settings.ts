@@ -96,11 +96,15 @@ export type GlobalConfig = SettingValues<typeof globalSettings> & {
   readonly databaseSetting?: string | undefined
 }
 
-/** `fileSettings`: top-level lines that are no defaults of projects. A variable wins. */
+/**
+ * `fileSettings`: top-level lines that are no defaults of projects. A variable wins. `others`: what
+ * else may stand there.
+ */
 export function readGlobalConfig(
   sources: ConfigSources,
   fileSettings: RawSettings,
   problems: ConfigProblem[],
+  others: readonly string[],
 ): GlobalConfig | null {
   const fromVariables = {
     ...readVariables(sources.variables, allSettings, 'value'),
@@ -123,7 +127,7 @@ export function readGlobalConfig(
       problems.push({ where: locationOf(sources, [key]), why: plainPassword })
   const locate: LocateSetting = (key, within = []) =>
     key in fromVariables ? variableName(key) : locationOf(sources, [key, ...within])
-  const checked = checkSettings(allSettings, values, sources.readSecret, locate, problems)
+  const checked = checkSettings(allSettings, values, sources.readSecret, locate, problems, others)
   if (checked === null) return null
   const isInFile = 'database_url' in fileSettings && !('database_url' in fromVariables)
   const databaseSetting = isInFile

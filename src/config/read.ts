@@ -38,10 +38,14 @@ export function readConfig(sources: ConfigSources): Omit<Config, 'files'> {
     key !== 'api_key' && key !== 'lake' && allProjectSettings.some(({ name }) => name === key)
   const [defaults, globalLines] = partitionSettings(lines, isDefault)
   const [ofProgram, ofProjects]: [ConfigProblem[], ConfigProblem[]] = [[], []]
-  const globals = readGlobalConfig(sources, globalLines, ofProgram)
+  const globals = readGlobalConfig(sources, globalLines, ofProgram, [
+    'projects',
+    ...allProjectSettings.map(({ name }) => name),
+  ])
   const doubts = new Set<string>()
   const own = readProjects({ sources, defaults, problems: ofProjects, doubts }, fileSettings)
-  const projects = own.map((project) => ({ ...project, readOnly: globals?.readOnly ?? false }))
+  const common = { readOnly: globals?.readOnly ?? false, loadedAt: Date.now() }
+  const projects = own.map((project) => ({ ...project, ...common }))
   for (const { name } of lakesInOneFolder({ lake: globals?.lake ?? null, projects }))
     ofProjects.push({
       where: locationOf(sources, ['projects', name, 'lake']),
@@ -158,7 +162,7 @@ function readProject(
   const defaultLines = flattenMaps(defaults)
   const ownLines = flattenMaps(lines)
   const fromVariables = readVariables(sources.variables, allProjectSettings, 'value')
-  const needsSecrets = sources.needs === 'service' || sources.needs === 'worker'
+  const needsSecrets = ['worker', 'service', 'check'].includes(sources.needs)
   const keyReference = needsSecrets ? {} : { api_key: { env: variableName('api_key') } }
   // A project adds its own lines, so it cannot forget what is private in all of them.
   const merged = ['columns', 'replies']
@@ -195,7 +199,8 @@ function readProject(
     const problem = { where: locate('notify'), why: ofNotify }
     // Only the worker posts: `status`, `sync` and `writeback stop` must not wait for it.
     if (sources.needs === 'worker') problems.push(problem)
-    else doubts.add(`${problem.where} ${problem.why}: nothing is posted`)
+    else if (sources.needs !== 'check')
+      doubts.add(`${problem.where} ${problem.why}: nothing is posted`)
   }
   return { ...project, proxy }
 }

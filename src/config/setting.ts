@@ -3,6 +3,7 @@
  * configuration are derived from tables of them.
  */
 import { z } from 'zod'
+import { nearestNames } from '../values/nearest-names.ts'
 import { type ConfigProblem, describeProblem, maxProblems, redactName } from './problems.ts'
 import type { ReadSecret } from './secret-fields.ts'
 import type { YamlFile } from './yaml-file.ts'
@@ -99,10 +100,10 @@ export function readVariables(
 
 /**
  * What the command needs: all of it (the worker), the service (the same, but it posts nothing to
- * the address of `notify`), the mirror (a project, but no key),
+ * the address of `notify`; `check` judges that address itself), the mirror (a project, but no key),
  * or only the database (incomplete projects are left out).
  */
-export type ConfigNeeds = 'worker' | 'service' | 'mirror' | 'database'
+export type ConfigNeeds = 'worker' | 'service' | 'check' | 'mirror' | 'database'
 
 export type ConfigSources = {
   readonly variables: Variables
@@ -133,13 +134,17 @@ export function locationOf({ yaml }: ConfigSources, path: SettingPath): string {
 /** Returns the location of a setting by its name, or of a line within its value. */
 export type LocateSetting = (name: string, within?: SettingPath) => string
 
-/** By their names in the file; any other is refused. Null: it has added problems. */
+/**
+ * By their names in the file; any other is refused. `others`: names beside them that may be meant.
+ * Null: it has added problems.
+ */
 export function checkSettings(
   settings: readonly Setting[],
   values: RawSettings,
   readSecret: ReadSecret,
   locate: LocateSetting,
   problems: ConfigProblem[],
+  others: readonly string[] = [],
 ): RawSettings | null {
   const schema = z.strictObject(
     Object.fromEntries(settings.map(({ name, field }) => [name, field(readSecret)])),
@@ -147,11 +152,15 @@ export function checkSettings(
   const checked = schema.safeParse(values)
   if (checked.success) return checked.data
   const locateIn = ([name = '', ...within]: SettingPath) => locate(String(name), within)
+  const known = [...settings.map(({ name }) => name), ...others]
   for (const issue of checked.error.issues.slice(0, maxProblems + 1)) {
     const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
     if (issue.code === 'unrecognized_keys') {
-      for (const name of issue.keys.slice(0, maxProblems + 1))
-        problems.push({ where: locateIn([...path, name]), why: 'is an unknown setting' })
+      for (const name of issue.keys.slice(0, maxProblems + 1)) {
+        const map = name.slice(0, name.lastIndexOf('.') + 1)
+        const near = path.length > 0 ? '' : perhaps(map, name, known)
+        problems.push({ where: locateIn([...path, name]), why: `is an unknown setting${near}` })
+      }
       continue
     }
     const found = path.reduce((value: unknown, step) => Object(value)[step], values)
@@ -162,4 +171,11 @@ export function checkSettings(
     })
   }
   return null
+}
+
+/** `: perhaps schedules.audit`. What stands before the name, as `schedules.`, is not compared. */
+export function perhaps(before: string, typed: string, names: readonly string[]): string {
+  const lines = names.flatMap((name) => (name.startsWith(before) ? name.slice(before.length) : []))
+  const near = nearestNames(typed.slice(before.length), lines)
+  return near.length === 0 ? '' : `: perhaps ${near.map((line) => before + line).join(', ')}`
 }

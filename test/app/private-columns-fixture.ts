@@ -70,10 +70,11 @@ export async function createPrivateFixture(
     over: Partial<Parameters<typeof syncProject>[2]> & {
       key?: typeof hashKey
       mirrored?: ProjectConfig['streams']
+      loadedAt?: number
     } = {},
   ) => {
-    const { key = hashKey, mirrored = streamNames, ...options } = over
-    const project = projectWith(columns, { hashKey: key, streams: mirrored })
+    const { key = hashKey, mirrored = streamNames, loadedAt = Date.now(), ...options } = over
+    const project = projectWith(columns, { hashKey: key, streams: mirrored, loadedAt })
     return syncProject(configOf(instance.url, project), project, {
       ...common,
       mode: 'incremental',

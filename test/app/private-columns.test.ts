@@ -127,6 +127,54 @@ for (const database of ['sqlite', 'postgres'] as const)
       },
     )
 
+    testOnOne(
+      database,
+      'no stream is read again for a field that its rows do not have',
+      async () => {
+        const { sync, verify, checkColumns } = await createPrivateFixture(database)
+        const all = [rule('*.email', 'block'), rule('visitors.emial', 'hash')]
+        await sync(all)
+        expect(await checkColumns([])).toMatchObject([
+          {
+            detail: expect.stringMatching(
+              /without visitors\.email, .* again \(6 rows of visitors\)/,
+            ),
+          },
+        ])
+        const { notices, streams } = await sync([])
+        expect(notices.join()).toContain('asks for now: visitors (email).')
+        const read = (name: string) => streams.find(({ stream }) => stream === name)?.rows
+        expect(read('visitors')).toBe(6)
+        expect(read('calls')).toBeLessThan(4)
+        expect(await verify([])).toMatchObject({ differences: [] })
+        // Rows of no stream have the other one.
+        await sync([rule('visitors.emial', 'hash')])
+        expect(await checkColumns([])).toEqual([])
+        expect((await sync([])).notices.join()).not.toContain('columns')
+      },
+    )
+
+    testOnOne(
+      database,
+      'of two processes with other rules the later one decides, once',
+      async () => {
+        const { sync, warehouse } = await createPrivateFixture(database)
+        await sync(rules.none, { loadedAt: 1000 })
+        await sync(rules.all, { loadedAt: 2000 })
+        await expect(sync(rules.none, { loadedAt: 1000 })).rejects.toMatchObject({
+          why: expect.stringMatching(/loaded later \(1970-01-01T00:00:02Z\), has other rules/),
+          next: expect.stringContaining('the same `columns` and `hash_key`'),
+          exitCode: 2,
+        })
+        expect((await sync(rules.all, { loadedAt: 2000 })).notices.join()).not.toContain('columns')
+        expect((await sync(rules.none, { loadedAt: 3000 })).notices.join()).toContain('Read again')
+        // What a wrong clock wrote decides nothing.
+        await warehouse.query(`update sync_cursors set position = '9000000000000000'
+        where stream = 'columns loaded'`)
+        await sync(rules.all, { loadedAt: 4000 })
+      },
+    )
+
     testOnOne(database, 'are cleaned of streams that are no longer mirrored', async () => {
       const { sync, leaks } = await createPrivateFixture(database)
       await sync(rules.none)

@@ -283,6 +283,7 @@ test.concurrent('a wrong channel is said by check and status, which go on', asyn
   expect(check).toMatchObject({
     exit: 2,
     out: expect.stringMatching(/✓ warehouse[\s\S]*✗ notify +must be an https address/),
+    err: expect.not.stringContaining('NOTIFY'),
   })
   expect((await runInProcess(['sync', '--quiet'], { cwd, env })).exit).toBe(0)
   expect(await runInProcess(['status'], { cwd, env })).toMatchObject({

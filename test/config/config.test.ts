@@ -116,6 +116,7 @@ describe('one project is described by variables', () => {
       notify: null,
       history: [],
       readOnly: false,
+      loadedAt: expect.any(Number),
     })
     expect([baseUrl.href, widgetUrl, apiKey.reveal(), streams.length]).toEqual([
       'https://api.example.com/v1',
@@ -311,14 +312,15 @@ describe('every problem is reported', () => {
   })
 
   test('and a variable that nothing reads causes a warning', () => {
-    for (const name of [
-      'DESKMIRROR_BASEURL',
-      'DeskMirror_Read_Only',
-      'DESKMIRROR-READ-ONLY',
-      'deskmirror.read.only',
+    for (const [name, near] of [
+      ['DESKMIRROR_BASEURL', ': perhaps DESKMIRROR_BASE_URL'],
+      ['DeskMirror_Read_Only', ': perhaps DESKMIRROR_READ_ONLY'],
+      ['DESKMIRROR-READ-ONLY', ': perhaps DESKMIRROR_READ_ONLY'],
+      ['deskmirror.read.only', ': perhaps DESKMIRROR_READ_ONLY'],
+      ['DESKMIRROR_COLOUR', ''],
     ])
-      expect(load({ ...needed, [name]: 'x' }).warnings).toEqual([
-        `the variable ${name} is set, but deskmirror does not know it`,
+      expect(load({ ...needed, [name ?? '']: 'x' }).warnings).toEqual([
+        `the variable ${name} is set, but deskmirror does not know it${near}`,
       ])
   })
 })
@@ -438,7 +440,7 @@ projects:
         /^deskmirror\.yaml:8 projects\.shop\.streams is "cals": write some of conversations, /,
       ),
       'deskmirror.yaml:10 projects.shop.history is "messages": write a list of some of conversations, visitors, calls',
-      'deskmirror.yaml:9 projects.shop.start is an unknown setting',
+      'deskmirror.yaml:9 projects.shop.start is an unknown setting: perhaps start_date',
       expect.stringMatching(/^deskmirror\.yaml:11 projects\.the shop is not a valid project name/),
       expect.stringMatching(/^deskmirror\.yaml:1\d projects\.bare must be a map of settings/),
     ])

@@ -38,10 +38,10 @@ export function afterBatch(
 }
 
 /**
- * The state to begin with, and the columns whose values have to be read again. Null: nothing has
+ * The columns whose values have to be read again, and the state to begin with. Null: nothing has
  * changed since, or the cleaning only has to go on.
  */
-export function planChange(state: ColumnState, wanted: AppliedRules, now: EpochMs) {
+export function planChange(state: ColumnState, wanted: AppliedRules) {
   const { applied, cleaning } = state
   if (isEqual(cleaning?.to ?? applied, wanted)) return null
   // Rows may follow either, if the cleaning for the other one has not ended.
@@ -50,16 +50,19 @@ export function planChange(state: ColumnState, wanted: AppliedRules, now: EpochM
   const toReread = before.flatMap(({ columns, key }) =>
     columns.filter(([path, was]) => isLost(was, actions.get(path), key !== wanted.key)),
   )
-  const rereadSince = toReread.length > 0 ? now : (cleaning?.rereadSince ?? null)
   return {
-    begun: { applied: mergeRules(before), cleaning: { to: wanted, after: null, rereadSince } },
     toReread: [...new Set(toReread.map(([path]) => path))],
+    /** `rereadAt`: null if no row is requested again. */
+    begun: (rereadAt: EpochMs | null): ColumnState => {
+      const rereadSince = rereadAt ?? cleaning?.rereadSince ?? null
+      return { applied: mergeRules(before), cleaning: { to: wanted, after: null, rereadSince } }
+    },
   }
 }
 
 /** What the rules would store again, or with another key, of what is private in stored rows. */
 export function laxColumns(state: ColumnState | undefined, rules: AppliedRules): readonly string[] {
-  return (state && planChange(state, rules, 0)?.toReread) ?? []
+  return (state && planChange(state, rules)?.toReread) ?? []
 }
 
 /** What the rules no longer allow of what stored rows may have. */

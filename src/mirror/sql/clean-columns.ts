@@ -7,34 +7,48 @@ import { isListStream, type StreamName, streamSpecs } from '../../../schema/stre
 import { type Json, parseJson, stringifyJson } from '../../values/json.ts'
 import { type ColumnRules, isHash, type Kept } from '../../values/private-columns.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import { UserError } from '../../values/user-error.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
 import { afterBatch, noColumnState, planChange } from '../core/applied-columns.ts'
-import { contentHash } from '../core/item-fields.ts'
-import type { MirrorCommit, RowKey } from '../core/mirror.ts'
+import type { RowKey } from '../core/mirror.ts'
 import { parseStored } from '../core/parse-stored.ts'
 import type { Stream } from '../core/stream-kinds.ts'
-import { replaceMetrics } from './analytics-rollups.ts'
-import { type EncodedRow, encodePage } from './encode-rows.ts'
 import { requestFullRereads } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
-import { hasKey, type KeyedTable, readRowsAfterKey } from './reader.ts'
-import { streamTables, valueColumns } from './stream-tables.ts'
+import { type KeyedTable, readRowsAfterKey } from './reader.ts'
+import { type CleanedSource, replaceEntry, storeCleaned } from './store-cleaned.ts'
+import { findStoredFields } from './stored-fields.ts'
+import { streamTables } from './stream-tables.ts'
 import type { ProjectContext } from './sync-runs.ts'
-import { columnsCursor, compactionCursor, readColumnStates, writeCursors } from './sync-state.ts'
+import {
+  columnsCursor,
+  compactionCursor,
+  readColumnStates,
+  readCursor,
+  writeCursors,
+} from './sync-state.ts'
 
-/** Returns the columns that have to be read again, which it has requested. */
+/**
+ * Returns the columns that have to be read again, which it has requested. `loadedAt`: when the rules
+ * were. Throws UserError if those of another process are newer: both would change all rows for ever.
+ */
 export async function beginColumns(
   context: ProjectDb,
   name: StreamName,
   rules: ColumnRules,
   now: EpochMs,
+  loadedAt: EpochMs,
 ): Promise<readonly string[]> {
   const state = (await readColumnStates(context)).get(name) ?? noColumnState
-  const change = planChange(state, rules.describe(name), now)
+  const change = planChange(state, rules.describe(name))
   if (change === null) return []
-  const { begun, toReread } = change
+  const newestAt = Number(await readCursor(context, loadedCursor))
+  // A time to come is of a clock that was wrong.
+  if (newestAt > loadedAt && newestAt <= now) throw olderRules(name, newestAt)
+  const toReread = await findStoredFields(context, name, change.toReread)
+  const begun = change.begun(toReread.length > 0 ? now : null)
   // What is overwritten is so in the file, too.
   if (context.kind === 'sqlite') await sql`pragma secure_delete = on`.execute(context.db)
   return inTransaction(context, async (trx) => {
@@ -45,8 +59,27 @@ export async function beginColumns(
     await sql`update sync_children set unlisted = null
       where project_id = ${trx.project} and stream = ${name}`.execute(trx.db)
     if (name === 'conversations') await deleteHistory(trx, rules)
-    await writeCursors(trx, { [columnsCursor(name)]: JSON.stringify(begun) })
+    await writeCursors(trx, {
+      [columnsCursor(name)]: JSON.stringify(begun),
+      [loadedCursor]: String(loadedAt),
+    })
     return toReread
+  })
+}
+
+/** When the configuration of the process was loaded that changed the rules last. */
+const loadedCursor = 'columns loaded'
+
+function olderRules(stream: StreamName, at: EpochMs): UserError {
+  return new UserError({
+    what: `${stream} were not read`,
+    why:
+      'another process, whose configuration was loaded later ' +
+      `(${toTimestamp(at)}), has other rules of \`columns\`: this one would undo what it did`,
+    next:
+      'give all processes of this warehouse the same `columns` and `hash_key`; then restart ' +
+      'this one, or send it SIGHUP',
+    exitCode: 2,
   })
 }
 
@@ -132,20 +165,12 @@ export async function cleanColumns(
   })
 }
 
-/** `table`: as it is read; `stored`: as it is written. `columns`: of its key. */
-type Source = {
-  readonly table: KeyedTable
-  readonly stored: KeyedTable
-  readonly columns: readonly string[]
-  readonly hasDiscovered: boolean
-}
-
-function rowsOf(name: StreamName): Source {
+function rowsOf(name: StreamName): CleanedSource {
   const { stored, key } = streamTables[name]
   return { table: streamSpecs[name].table, stored, columns: key, hasDiscovered: true }
 }
 
-const versionsIn = (table: KeyedTable): Source => {
+const versionsIn = (table: KeyedTable): CleanedSource => {
   return { table, stored: table, columns: ['id', 'valid_from'], hasDiscovered: false }
 }
 
@@ -158,76 +183,4 @@ function withoutHashes(item: Json): Json {
     withoutHashes(value),
   ])
   return Object.fromEntries(entries)
-}
-
-/** What only the table knows of a rollup. */
-async function readDay({ db, kind, project }: ProjectDb, key: RowKey) {
-  const isDay = hasKey(kind, 'analytics_rollups', streamTables.analytics.key, key)
-  const { rows } = await sql<EncodedRow>`
-    select window_from, window_to, day, time_zone from analytics_rollups
-    where project_id = ${project} and ${isDay}`.execute(db)
-  return rows[0]
-}
-
-async function storeCleaned(
-  trx: ProjectContext,
-  name: StreamName,
-  { table, stored, columns: key, hasDiscovered }: Source,
-  fields: Parameters<typeof encodePage>[2],
-  ofRow: RowKey,
-  row: MirrorCommit['rows'][number],
-): Promise<void> {
-  const { db, kind, project, typed } = trx
-  // What is not in the row as it came.
-  const own = Object.fromEntries(streamTables[name].key.map((part, n) => [part, ofRow[n] ?? null]))
-  const rows = [{ ...row, columns: { ...row.columns, ...own } }]
-  const page = encodePage(trx, { stream: name, rows, requestedAt: 0 }, fields)
-  const encoded = page.rows[0] as EncodedRow
-  const values = valueColumns(streamTables[name], page.columns).filter((column) =>
-    column.field === undefined ? column.name in row.columns : hasDiscovered,
-  )
-  const raw = { name: 'raw', type: 'json' } as const
-  const set = [raw, ...values].map(
-    (column) => sql`${sql.ref(column.name)} = ${typed(column.type, encoded[column.name] ?? null)}`,
-  )
-  await sql`update ${sql.table(stored)} set ${sql.join(set)}
-    where project_id = ${project} and ${hasKey(kind, table, key, ofRow)}`.execute(db)
-  if (name === 'visitor_activity')
-    await renameEntry(trx, ofRow, String(row.columns.entry_hash ?? ofRow[1]))
-  if (name === 'analytics')
-    await replaceMetrics(trx, { ...encoded, ...(await readDay(trx, ofRow)) })
-}
-
-/**
- * An entry without an id is known by a hash of all of it, which would tell what it had, so it gets
- * the hash of the rest. Two that differed in nothing else are numbered.
- */
-async function renameEntry(
-  { db, kind, project }: ProjectDb,
-  key: RowKey,
-  renamed: string,
-): Promise<void> {
-  const [visitor, hash] = key
-  if (renamed === hash) return
-  await sql`update visitor_activity set entry_hash = ${renamed}, ordinal = (
-      select coalesce(max(ordinal) + 1, 0) from visitor_activity
-      where project_id = ${project} and visitor_id = ${visitor} and entry_hash = ${renamed})
-    where project_id = ${project} and ${hasKey(kind, 'visitor_activity', entryKey, key)}`.execute(
-    db,
-  )
-}
-
-const { key: entryKey } = streamTables.visitor_activity
-
-/** An entry without an id that is read again comes back under another hash: this copy is no row. */
-async function replaceEntry(
-  { db, kind, project, typed }: ProjectDb,
-  key: RowKey,
-  raw: string,
-  since: EpochMs,
-): Promise<void> {
-  if (contentHash(parseJson(decodeJson(kind, raw))) !== key[1]) return
-  await sql`update visitor_activity set deleted_at = ${typed('time', toTimestamp(since))}
-    where project_id = ${project} and ${hasKey(kind, 'visitor_activity', entryKey, key)}
-      and asked_at < ${typed('integer', since)} and deleted_at is null`.execute(db)
 }

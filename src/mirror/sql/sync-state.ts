@@ -19,6 +19,7 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { type ColumnState, columnsToClean, laxColumns } from '../core/applied-columns.ts'
 import { documentedFields } from '../core/streams.ts'
 import { rowGapKey, unlistedGapKey, unreadGapKey } from './gaps.ts'
+import { findStoredFields } from './stored-fields.ts'
 import { streamTables } from './stream-tables.ts'
 
 export async function readCursor({ db, project }: ProjectDb, name: string): Promise<string | null> {
@@ -110,17 +111,18 @@ export async function readLaxColumns(
 /** What the next sync does with stored rows, as these rules say. By stream, without their rows. */
 export async function readColumnChanges(context: ProjectDb, rules: ColumnRules) {
   const states = await readColumnStates(context)
-  return streamNames.map((stream) => {
+  const planned = streamNames.map(async (stream) => {
     const [state, wanted] = [states.get(stream), rules.describe(stream)]
     const { key = null } = state?.applied ?? {}
     return {
       stream,
-      lax: laxColumns(state, wanted),
+      lax: await findStoredFields(context, stream, laxColumns(state, wanted)),
       cleaned: columnsToClean(state, wanted),
       // Nothing reads a replaced version again.
       losesHashes: key !== null && key !== wanted.key && streamTables[stream].history !== null,
     }
   })
+  return Promise.all(planned)
 }
 
 /** Documented ones, and those that rows were found to have. */
