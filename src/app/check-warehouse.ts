@@ -5,9 +5,10 @@ import { formatCount } from '../values/format.ts'
 import { findUnknownRules } from '../values/unseen-rules.ts'
 import { UserError } from '../values/user-error.ts'
 import { EmptyWarehouseError } from '../warehouse/migrate.ts'
+import { requireWritable } from '../warehouse/require-writable.ts'
 import { findExposedFiles } from '../warehouse/sqlite-file.ts'
 import { checkSettings, columnItems } from './check-settings.ts'
-import { withWarehouse } from './open.ts'
+import { addressOptions, withWarehouse } from './open.ts'
 import { readStatus } from './status.ts'
 
 /** A user who may read the file can read the customers' messages. */
@@ -24,6 +25,7 @@ export function checkFiles(config: Config) {
 export async function checkWarehouse(config: Config, project: ProjectConfig) {
   const item = { name: 'warehouse', state: 'ok', hint: null } as const
   try {
+    await requireWritable(config.databaseUrl, addressOptions(config))
     const report = await readStatus(config, project)
     const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
     const learned = report.behaviours.length

@@ -4,9 +4,8 @@ import { findProxy, type HttpProxy } from '../config/proxy.ts'
 import { allStreams } from '../mirror/core/streams.ts'
 import {
   ApiError,
-  budgetUnavailable,
   describeFailure,
-  isBudgetUnavailable,
+  explainBudgetFailure,
   proxyProblemOf,
 } from '../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../service/core/api-request.ts'
@@ -148,9 +147,9 @@ function connectionItems(
 
 function failureItem(scope: Stream['scope'], { failure }: ApiError): CheckItem {
   const detail = describeFailure(failure)
-  const { next } = budgetUnavailable
-  if (isBudgetUnavailable(failure))
-    return { name: 'budget', state: 'error', detail, hint: next, retryable: true }
+  const ofBudget = explainBudgetFailure(failure)
+  if (ofBudget !== null)
+    return { name: 'budget', state: 'error', detail, hint: ofBudget.next, retryable: true }
   if (failure.kind === 'refused' && failure.isOnlyThis === true) {
     const hint = `these stay empty: ${streamsOf(scope)}; ask the support of the service`
     return { name: scope, state: 'warning', detail, hint }

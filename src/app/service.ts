@@ -7,9 +7,8 @@ import { createMirrorGet } from '../mirror/core/mirror-get.ts'
 import { createClient } from '../service/client.ts'
 import {
   type ApiFailure,
-  budgetUnavailable,
   describeFailure,
-  isBudgetUnavailable,
+  explainBudgetFailure,
   proxyProblemOf,
 } from '../service/core/api-failure.ts'
 import type { Priority } from '../service/core/api-request.ts'
@@ -140,7 +139,8 @@ export function fatalRunError(
   hasServiceResponded = false,
 ): UserError {
   const why = describeFailure(failure)
-  if (isBudgetUnavailable(failure)) return new UserError({ ...budgetUnavailable, why, exitCode: 1 })
+  const ofBudget = explainBudgetFailure(failure)
+  if (ofBudget !== null) return new UserError(ofBudget)
   const error = (what: string, next: string, exitCode: 1 | 2) =>
     new UserError({ what, why, next, exitCode })
   const location = `at ${project.baseUrl.href} (project ${project.name})`

@@ -1,9 +1,8 @@
 /** Explains any thrown error to people, and maps it to an exit code. */
 import {
   ApiError,
-  budgetUnavailable,
   describeFailure,
-  isBudgetUnavailable,
+  explainBudgetFailure,
   proxyProblemOf,
 } from '../service/core/api-failure.ts'
 import { toPrintable } from '../values/format.ts'
@@ -54,8 +53,8 @@ export function renderError(
 
 function explainCallFailure(error: ApiError): ErrorExplanation {
   const { failure } = error
-  if (isBudgetUnavailable(failure))
-    return { ...budgetUnavailable, why: describeFailure(failure), exitCode: 1 }
+  const ofBudget = explainBudgetFailure(failure)
+  if (ofBudget !== null) return ofBudget
   const what = 'the service did not answer as it should'
   if (failure.kind === 'aborted')
     return { what: 'stopped', why: describeFailure(failure), next: '', exitCode: 1 }

@@ -246,9 +246,10 @@ async function acquireGrant(
   } catch (error) {
     if (error instanceof ApiError || (error instanceof UserError && error.exitCode === 2))
       throw error
-    const reason = error instanceof Error ? error.message : 'unknown error'
-    const why = redact(`the request budget cannot be reached: ${reason}`)
-    throw new ApiError({ ...unsent(why), isBudgetFailure: true })
+    const reason = redact(error instanceof Error ? error.message : 'unknown error')
+    const why = `the request budget cannot be reached: ${reason}`
+    const next = error instanceof UserError ? error.next : null
+    throw new ApiError({ ...unsent(why), budgetFailure: { reason, next } })
   }
 }
 

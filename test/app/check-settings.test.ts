@@ -1,12 +1,14 @@
 /** `check` says what the settings do with what is stored, before a sync does it. */
-import { writeFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { readdirSync, writeFileSync } from 'node:fs'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
 import { streamNames } from '../../schema/stream-specs.ts'
 import { checkWarehouse } from '../../src/app/check-warehouse.ts'
 import { defaultConfig, defaultProject, type ProjectConfig } from '../../src/config/config.ts'
 import type { ColumnRule } from '../../src/values/private-columns.ts'
 import { secret } from '../../src/values/secret.ts'
 import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
+import { createDatabaseWith } from '../support/databases.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { createPrivateFixture, rule, rules } from './private-columns-fixture.ts'
 
@@ -45,6 +47,57 @@ test('of a warehouse that cannot be read, nothing is said about its rows', async
     { name: 'warehouse', state: 'error' },
     { name: 'columns', state: 'ok' },
   ])
+})
+
+test('a warehouse that a sync could not make or write is an error, and nothing is made', async () => {
+  const check = async (databaseUrl: string) => {
+    const project = defaultProject({
+      name: 'main',
+      projectId: '00000000-0000-4000-8000-000000000000',
+      baseUrl: new URL('http://127.0.0.1:9/v1'),
+      apiKey: secret('svc_live_x'),
+    })
+    const [item] = await checkWarehouse(
+      defaultConfig({ projects: [project], databaseUrl }),
+      project,
+    )
+    return item
+  }
+  const folder = createTempFolder()
+  expect(await check(`sqlite:${folder}/none/mirror.db`)).toMatchObject({
+    state: 'error',
+    detail: expect.stringContaining(`the folder ${folder}/none does not exist`),
+  })
+  expect(await check(`sqlite:${folder}/mirror.db`)).toMatchObject({ state: 'ok' })
+  expect(readdirSync(folder)).toEqual([])
+  const latin = await createDatabaseWith('LATIN1')
+  onTestFinished(latin.drop)
+  expect(await check(latin.url)).toMatchObject({ detail: expect.stringContaining('LATIN1') })
+  const utf8 = await createDatabaseWith('UTF8')
+  onTestFinished(utf8.drop)
+  expect(await check(utf8.url)).toMatchObject({
+    state: 'ok',
+    detail: expect.stringMatching(/^empty/),
+  })
+  const readOnly = new URL(utf8.url)
+  readOnly.searchParams.set('options', '-c default_transaction_read_only=on')
+  expect(await check(readOnly.href)).toMatchObject({
+    state: 'error',
+    detail: expect.stringContaining('the database is read-only'),
+  })
+  const client = new pg.Client({ connectionString: utf8.url })
+  await client.connect()
+  onTestFinished(() => client.end())
+  const role = `reader_${process.pid}`
+  await client.query(`create role ${role} login password 'x'`)
+  onTestFinished(() => client.query(`drop role ${role}`).then(() => {}))
+  const reader = new URL(utf8.url)
+  reader.username = role
+  reader.password = 'x'
+  expect(await check(reader.href)).toMatchObject({
+    state: 'error',
+    detail: expect.stringContaining('the user lacks a permission'),
+  })
 })
 
 test('a field of calls or entries that no stored one has is doubted, as its numbers are none', async () => {

@@ -32,8 +32,8 @@ export type ApiFailure =
       readonly waitMs?: Ms
       /** There was no connection through the proxy, so nothing was sent. */
       readonly proxy?: ProxyProblem
-      /** The store of the request budget did not answer, so nothing was sent. */
-      readonly isBudgetFailure?: true
+      /** The store of the request budget did not answer, so nothing was sent. `next`: what helps. */
+      readonly budgetFailure?: { readonly reason: string; readonly next: string | null }
       readonly requestId: string | null
     }
   /** 400, 404 and the like, and a 401 or 403 that is not about the key. Retrying does not help. */
@@ -82,16 +82,22 @@ export function describeFailure(failure: ApiFailure): string {
   return failure.requestId === null ? failure.why : `${failure.why} (request ${failure.requestId})`
 }
 
-/** What users can do if the store of the request budget does not answer. */
-export const budgetUnavailable = {
-  what: 'the request budget cannot be reached, so nothing is sent to the service',
-  next:
-    'start Redis if DESKMIRROR_QUEUE_URL names one, else the database server of the ' +
-    'warehouse, or correct the address; the next run continues where this one stopped',
-} as const
-
 export function isBudgetUnavailable(failure: ApiFailure): boolean {
-  return failure.kind === 'transient' && failure.isBudgetFailure === true
+  return explainBudgetFailure(failure) !== null
+}
+
+/** What users read and can do if the store of the request budget did not answer; null: it did. */
+export function explainBudgetFailure(failure: ApiFailure) {
+  if (failure.kind !== 'transient' || failure.budgetFailure === undefined) return null
+  const startIt =
+    'start Redis if DESKMIRROR_QUEUE_URL names one, else the database server of the ' +
+    'warehouse, or correct the address'
+  return {
+    what: 'the request budget cannot be reached, so nothing is sent to the service',
+    why: failure.budgetFailure.reason,
+    next: `${failure.budgetFailure.next ?? startIt}; the next run continues where this one stopped`,
+    exitCode: 1,
+  } as const
 }
 
 /** What was thrown, if it is a failure of this kind; else null. */
