@@ -29,6 +29,8 @@ export function pathToRead(location: SqliteLocation): string {
   if (
     isInMemory(path) ||
     !existsSync(path) ||
+    // Opening it says so.
+    !isAllowed(path, constants.R_OK) ||
     isAllowed(dirname(resolveLinks(path)), constants.W_OK)
   )
     return path
@@ -70,7 +72,7 @@ function copyOf(location: SqliteLocation): string {
     rmSync(folder, { recursive: true, force: true })
     const text = systemErrorText(error)
     if (text === undefined) throw error
-    const why = `its folder is read-only, so it is copied to ${tmpdir()} first, where ${text.why}`
+    const why = `its folder is read-only, so it is copied to ${tmpdir()} first: ${text.why}`
     throw cannotRead(location, { ...text, why, next: `${text.next}; TMPDIR names another folder` })
   }
 }

@@ -93,6 +93,18 @@ test('a writer elsewhere has made what is needed beside it, and its changes are 
   expect([exit, err, out.match(/Ada Lovelace/g)?.length]).toEqual([0, '', 12])
 })
 
+test('a file that this user may not read is said to be so, whatever its folder is', async ({
+  onTestFinished,
+}) => {
+  const d = await startTest(onTestFinished, [])
+  chmodSync(d.path, 0)
+  const { exit, err } = await d.run(['status'])
+  expect([exit, err]).toEqual([
+    2,
+    expect.stringMatching(/: this user has no permission to read it\n  → run as the user that owns/),
+  ])
+})
+
 test('changes that cannot be read there are said, with what to do', async ({ onTestFinished }) => {
   const d = await startTest(onTestFinished, ['-wal'])
   const { exit, err } = await d.run(['status'])
