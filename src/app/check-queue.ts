@@ -1,6 +1,5 @@
 /** Whether the Redis of the queue answers. Changes nothing. */
 import { backendKindOf } from '../config/queue-backends.ts'
-import { whatToStart } from '../service/redis-problems.ts'
 import { serverDisplayName } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 
@@ -17,9 +16,9 @@ export async function checkQueue(url: string) {
     const detail = `Redis answers at ${serverDisplayName(url)}`
     return [{ name: 'queue', state: 'ok' as const, detail, hint: null }]
   } catch (error) {
-    if (error instanceof UserError) throw error
-    const detail = `${serverDisplayName(url)} cannot be used: ${Object(error).message}`
-    const hint = whatToStart(url)
+    if (!(error instanceof UserError) || error.exitCode === 2) throw error
+    const { message, next: hint } = error
+    const detail = `${serverDisplayName(url)} cannot be used: ${message}`
     return [{ name: 'queue', state: 'error' as const, detail, hint, retryable: true }]
   } finally {
     records.close()

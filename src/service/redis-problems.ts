@@ -19,7 +19,7 @@ export function whatToStart(url: string): string {
   }
 }
 
-/** What a cluster, or sentinels, answer where the address is another kind of Redis than it says. */
+/** What Redis answers where it takes no writes, or is of another kind than its address says. */
 const addressProblems: readonly (readonly [RegExp, Omit<Explanation, 'why'>])[] = [
   [/^(MOVED|CROSSSLOT) /, { next: writeClusterAddress, exitCode: 2 }],
   [
@@ -50,6 +50,10 @@ const addressProblems: readonly (readonly [RegExp, Omit<Explanation, 'why'>])[] 
       next: 'start its masters that are missing, or a replica of each, then try again',
       exitCode: 1,
     },
+  ],
+  [
+    /\b(OOM|READONLY|NOREPLICAS|MISCONF) /,
+    { next: 'let Redis accept writes again, then try again', exitCode: 1 },
   ],
 ]
 

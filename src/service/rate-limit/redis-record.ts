@@ -5,7 +5,7 @@ import type { EpochMs } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { type BudgetRecord, maxSwapDelayMs, type RecordReading } from '../core/budget-record.ts'
 import { openRedisClient, redisErrorOf } from '../redis-client.ts'
-import { addressProblem } from '../redis-problems.ts'
+import { addressProblem, whatToStart } from '../redis-problems.ts'
 
 /**
  * KEYS[1] the record: a hash with the fields version and text ARGV[1] token of this write, a new
@@ -87,14 +87,14 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   const { swapBudgetRecord } = redis as unknown as { readonly swapBudgetRecord: ScriptCommand }
   const explain = (error: unknown) => {
     const why = lastError ?? redisErrorText(error)
-    const ofAddress = addressProblem(why)
-    if (ofAddress?.exitCode === 2) throw cannotShare(why, ofAddress.next)
+    const { next = whatToStart(url), exitCode = 1 } = addressProblem(why) ?? {}
+    if (exitCode === 2) throw cannotShare(why, next)
     throw isDenied.test(why)
       ? cannotShare(
           `it denies access: ${why}`,
           'correct user and password in DESKMIRROR_QUEUE_URL, or the rights of this user in Redis',
         )
-      : new Error(`Redis: ${why}`)
+      : new UserError({ what: 'Redis', why, next, exitCode })
   }
   const explainToPeople = (error: unknown) => {
     throw new UserError({
@@ -168,7 +168,9 @@ function redisRecord(runScript: RunScript, key: string): BudgetRecord {
 function redisErrorText(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error'
   const inner: unknown = error instanceof AggregateError ? error.errors[0] : undefined
-  return error.message || (inner === undefined ? error.name : redisErrorText(inner))
+  // The name of our script says nothing to people.
+  const message = error.message.replace(/ script: [0-9a-f]{40}, on @user_script.*$/, '')
+  return message || (inner === undefined ? error.name : redisErrorText(inner))
 }
 
 function toRecordReading([, now, run, version = null, text = null]: ScriptReply): RecordReading {

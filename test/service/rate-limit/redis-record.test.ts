@@ -57,6 +57,23 @@ test('a password that is not accepted needs a person, at once', async () => {
   expect(error).toMatchObject({ exitCode: 2, why: expect.stringMatching(/NOAUTH/) })
 })
 
+test('a server that takes no writes is not to be started, but to take them again', async () => {
+  const redis = await startPrivateRedis({ durable: false })
+  onTestFinished(redis.stop)
+  const admin = new Redis(redis.url)
+  await admin.config('SET', 'maxmemory', '1')
+  admin.disconnect()
+  const { record } = connect(redis.url)
+  const write = async () => record.compareAndSet(await record.read(), 'text')
+  await expect(write()).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /^Redis: OOM command not allowed when used memory > 'maxmemory'\.$/,
+    ),
+    next: 'let Redis accept writes again, then try again',
+    exitCode: 1,
+  })
+})
+
 test('a server that restarts is reconnected, and reported as restarted', async () => {
   const redis = await startPrivateRedis({ durable: true })
   onTestFinished(redis.stop)
