@@ -101,7 +101,9 @@ test('a file that this user may not read is said to be so, whatever its folder i
   const { exit, err } = await d.run(['status'])
   expect([exit, err]).toEqual([
     2,
-    expect.stringMatching(/: this user has no permission to read it\n  → run as the user that owns/),
+    expect.stringMatching(
+      /: this user has no permission to read it\n {2}→ run as the user that owns/,
+    ),
   ])
 })
 
