@@ -66,7 +66,8 @@ export const logEvents: Readonly<Record<string, string>> = {
   'job.recovered': 'it succeeded again, after `failures` and `for_ms`',
   'job.dropped': 'a job of a project that is no longer configured',
   'workers.differ':
-    'running workers have different projects, schedules or `columns`; each leaves what only others have alone, and of `columns` those that were loaded last apply',
+    'running workers have different projects, schedules or `columns`; each leaves what only ' +
+    'others have alone, and of `columns` those that were loaded last apply',
   'workers.agree': 'they no longer differ',
   'housekeeping.completed': 'the daily housekeeping has ended',
   'health.read_failed': 'the gauges of `/metrics` cannot be read: `why`',

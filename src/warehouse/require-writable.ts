@@ -25,12 +25,15 @@ export async function requireWritable(
   }
   await openDatabase(url, options, async (pool) => {
     try {
-      const { rows } = await sql<{ mayCreate: boolean | null; isReadOnly: boolean }>`
-        select has_schema_privilege(current_schema(), 'create') as "mayCreate",
-          current_setting('transaction_read_only') = 'on' as "isReadOnly"`.execute(openKysely(pool))
+      const { rows } = await sql<{ mayWrite: boolean | null; isReadOnly: boolean }>`
+        select current_setting('transaction_read_only') = 'on' as "isReadOnly",
+          coalesce(has_table_privilege(to_regclass('conversations'), 'insert'),
+            has_schema_privilege(current_schema(), 'create')) as "mayWrite"`.execute(
+        openKysely(pool),
+      )
       const [found] = rows
       if (found?.isReadOnly) refuse('25006')
-      if (found?.mayCreate !== true) refuse('42501')
+      if (found?.mayWrite !== true) refuse('42501')
     } finally {
       await pool.close()
     }

@@ -36,7 +36,8 @@ export async function readOpenQueue(read: SnapshotReader, project: ProjectId): P
     select count(*) as open, count(waiting_since) as waiting from report_open
     where project_id = ${project}`)
   const longest = await read(sql<OpenQueue['longest'][number]>`
-    select conversation_id as "conversationId", coalesce(nullif(trim(visitor_name), ''), nullif(trim(visitor_email), ''))
+    select conversation_id as "conversationId",
+      coalesce(nullif(trim(visitor_name), ''), nullif(trim(visitor_email), ''))
     as "visitorName",
       coalesce((select likely_name from dim_agent a where a.project_id = ${project}
       and a.agent_id = assigned_agent_id

@@ -82,7 +82,8 @@ const checks: readonly Check[] = [
     `${rowsOf('calls', '1 = 1')} - ${rowsOf('calls', 'm.deleted_at is not null')}`,
     // fct_call would look up much more of each.
     (sql) => `(select count(*) from calls c left join call_fields f on f.project_id = c.project_id
-      where c.project_id = p.project_id and c.deleted_at is null and ${visitorOfCall(sql)} is null)`,
+      where c.project_id = p.project_id and c.deleted_at is null
+        and ${visitorOfCall(sql)} is null)`,
   ],
   [
     'calls without a time',
@@ -120,7 +121,8 @@ export const qualityViews = {
       const arms = checks.map(
         ([what, meaning, all, wrong]) => `
     select p.project_id, '${what}' as what, cast(${all} as bigint) as rows_all,
-      cast(${typeof wrong === 'string' ? wrong : wrong(sql)} as bigint) as rows_wrong, '${meaning}' as meaning
+      cast(${typeof wrong === 'string' ? wrong : wrong(sql)} as bigint) as rows_wrong,
+      '${meaning}' as meaning
     from facts_state p`,
       )
       return arms.join('\n    union all')

@@ -93,7 +93,8 @@ const descriptions = createTable<Description>({
   page_size: {
     question: 'how many rows a page may have without any missing after it',
     answer: (rows) =>
-      `A test found no rows missing after a page of ${rows} rows, so pages of up to ${rows} rows are taken to be complete.`,
+      `A test found no rows missing after a page of ${rows} rows, so pages of up to ${rows} rows ` +
+      'are taken to be complete.',
   },
   listed_at_most: {
     question: 'whether it lists only so many rows',

@@ -188,8 +188,8 @@ async function findEntries(
   const isFound = sql`${matches(kind, query)} and ${isBefore}`
   const read = async (source: RawBuilder<unknown>): Promise<readonly Entry[]> => {
     const { rows } = await sql<Entry>`
-    select c.id, found.number, coalesce(nullif(trim(visitors.name), ''), visitors.email) as name, c.handled_at
-    as handled
+    select c.id, found.number, c.handled_at as handled,
+      coalesce(nullif(trim(visitors.name), ''), visitors.email) as name
     from (select s.conversation_id, s.id as number from ${source} join search_conversations as s
     on s.id = ${number}
       where ${isFound} and s.project_id = ${project} order by ${number} desc limit ${limit})

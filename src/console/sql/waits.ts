@@ -44,7 +44,7 @@ export async function readWaits(
   const asOf = Number(at ?? Math.floor(now / 1000))
   const epoch = (column: string) => sql.raw(sqlDialects[kind].epoch(column))
   const goesOn = sql`${typed('integer', asOf)} - ${epoch('started_at')}`
-  // Most of them have an answer, and times are slow to parse. The clock of the service may be ahead.
+  // Most have an answer, and times are slow to parse. The clock of the service may be ahead.
   const length = sql`coalesce(answer_seconds, case
     when ended_at is not null then ${epoch('ended_at')} - ${epoch('started_at')}
     when ${goesOn} > 0 then ${goesOn} else 0 end)`

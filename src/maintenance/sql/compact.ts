@@ -16,8 +16,10 @@ import type { Remains } from '../core/remains.ts'
 /** Rewriting so much takes some seconds, in which others wait. */
 const maxQuickBytes = 256 * 2 ** 20
 const maxQuickTableBytes = 64 * 2 ** 20
-/** How long readers and writers are waited for. */
+/** How long readers and writers are waited for; they wait as long themselves. */
 const maxWaitMs = 3000
+/** How long transactions are waited for, which wait for nothing. */
+const maxTransactionWaitMs = 15_000
 
 /** `isLogEmpty`: the log has been copied into the file and emptied. */
 export type Compacted = { readonly isRewritten: boolean; readonly isLogEmpty: boolean }
@@ -180,7 +182,7 @@ async function succeeds(work: () => Promise<unknown>): Promise<boolean> {
 
 async function until(isSo: () => Promise<boolean>): Promise<boolean> {
   for (
-    const deadline = performance.now() + maxWaitMs;
+    const deadline = performance.now() + maxTransactionWaitMs;
     performance.now() < deadline;
     await delay(100)
   )

@@ -31,8 +31,9 @@ import {
 } from './sync-state.ts'
 
 /**
- * Returns the columns that have to be read again, which it has requested. `loadedAt`: when the rules
- * were. Throws UserError if those of another process are newer: both would change all rows for ever.
+ * Returns the columns that have to be read again, which it has requested. `loadedAt`: when the
+ * rules were. Throws UserError if those of another process are newer: both would change all rows
+ * for ever.
  */
 export async function beginColumns(
   context: ProjectDb,

@@ -103,7 +103,7 @@ export async function readNewest(context: ProjectDb, stream: StreamName, column:
   return rows[0]?.newest ?? null
 }
 
-/** The last second of a list of which a row was read; null: not read to its end, or without times. */
+/** The last second of a list whose rows were read; null: not to its end, or without times. */
 async function readLastSeen(context: ProjectDb, stream: StreamName): Promise<string | null> {
   const ranges = parsePendingRanges(await readCursor(context, stream), allTime)
   const seen = ranges[0]?.lo ?? 0

@@ -156,7 +156,7 @@ export function isInDoubt({ attempts, evidence }: Writeback): boolean {
   return attempts > 0 && evidence.before !== undefined
 }
 
-/** What was so before proves nothing: it is sent a second time, unless the service said something. */
+/** What was so before proves nothing: unless the service said something, it is sent again once. */
 export function needsAnswer({ writeback: { attempts, evidence } }: Task): boolean {
   return attempts < 2 && evidence.statedResult === undefined
 }

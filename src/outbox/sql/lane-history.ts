@@ -52,7 +52,8 @@ export async function countUnmatchedDuplicates(
 ): Promise<number> {
   const ids = new Set(shown.map(({ id }) => id))
   const { rows } = await sql<{ payload: string; messageId: string | null }>`
-    select writebacks.payload, writebacks.message_id as "messageId" from writebacks own join writebacks
+    select writebacks.payload, writebacks.message_id as "messageId"
+    from writebacks own join writebacks
     on writebacks.project_id = own.project_id
       and writebacks.lane = own.lane and writebacks.id <> own.id
     where own.project_id = ${project} and own.id = ${id} and writebacks.operation = 'message'

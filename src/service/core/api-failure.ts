@@ -32,7 +32,7 @@ export type ApiFailure =
       readonly waitMs?: Ms
       /** There was no connection through the proxy, so nothing was sent. */
       readonly proxy?: ProxyProblem
-      /** The store of the request budget did not answer, so nothing was sent. `next`: what helps. */
+      /** The store of the budget did not answer, so nothing was sent. `next`: what helps. */
       readonly budgetFailure?: { readonly reason: string; readonly next: string | null }
       readonly requestId: string | null
     }

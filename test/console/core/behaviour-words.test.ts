@@ -86,6 +86,7 @@ test('whatever is learned of a list has a sentence, known or not', () => {
     support: { lower: 'honoured', upper: 'ignored', limit: 'refused' },
     isHasMoreReliableIfShort: true,
     setsHasMore: true,
+    setsHasMoreIfFull: true,
     requiresBothBounds: true,
     largestPage: 75,
     listedAtMost: 100,

@@ -123,10 +123,12 @@ function mayHasMoreBeWrong(reading: Reading, page: ScanPage): boolean {
 
 /**
  * Whether `hasMore` may compare this number of rows with `limit`: any number of ten or more in the
- * lists of a project, which are few.
+ * lists of a project, which are few, unless full pages have it.
  */
-const mayCompare = ({ list }: Reading, size: number): boolean =>
-  isRound(size) || (size >= fewestRoundRows && list.isDocumented && list.lowerParam !== null)
+const mayCompare = ({ list, profile }: Reading, size: number): boolean => {
+  const isOfProject = list.isDocumented && list.lowerParam !== null
+  return isRound(size) || (isOfProject && size >= fewestRoundRows && !profile.setsHasMoreIfFull)
+}
 
 /**
  * `hasMore` says nothing on one of the largest pages, or may compare their number with `limit`.

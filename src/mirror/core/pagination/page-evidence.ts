@@ -108,6 +108,8 @@ export function learnFromPage(
     inclusiveBounds: { lower: isInclusive('lower'), upper: isInclusive('upper') },
     isHasMoreReliableIfShort: size > 0 && !page.hasMore ? true : profile.isHasMoreReliableIfShort,
     setsHasMore: profile.setsHasMore || page.hasMore,
+    setsHasMoreIfFull:
+      profile.setsHasMoreIfFull || (page.hasMore && size === pageSizesOf(list).most),
     support: { ...support, limit },
     listedAtMost: listedAtMost !== null && size > listedAtMost ? 0 : listedAtMost,
   }

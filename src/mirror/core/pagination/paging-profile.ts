@@ -38,6 +38,8 @@ export type PagingProfile = {
    */
   readonly isHasMoreReliableIfShort: boolean | null
   readonly setsHasMore: boolean
+  /** Also on pages of as many rows as were asked for, so smaller pages are not cut. */
+  readonly setsHasMoreIfFull: boolean
   readonly requiresBothBounds: boolean
   /**
    * The largest page behind which a test found nothing: smaller ones are not tested. Every
@@ -64,6 +66,7 @@ export function emptyProfile(list: ListEndpoint): PagingProfile {
     support: { lower: bound(list.lowerParam), upper: bound(list.upperParam), limit },
     isHasMoreReliableIfShort: null,
     setsHasMore: false,
+    setsHasMoreIfFull: false,
     requiresBothBounds: false,
     largestPage: 0,
     listedAtMost: null,
@@ -130,6 +133,8 @@ function decode<Value>({ values, texts }: Coding<Value>, text: string | undefine
   return values[texts.indexOf(text ?? '')] ?? null
 }
 
+const fullText = 'on full pages'
+
 function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, string][] {
   const { order, inclusiveBounds, support, largestPage, listedAtMost, widestWindow } = profile
   const directionText = profile.hasMixedOrder ? mixedOrderText : (order?.direction ?? 'unknown way')
@@ -143,7 +148,7 @@ function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, str
     [list.lowerParam && `${list.lowerParam}_includes`, encode(inclusive, inclusiveBounds.lower)],
     [list.upperParam && `${list.upperParam}_includes`, encode(inclusive, inclusiveBounds.upper)],
     ['has_more', encode(hasMore, profile.isHasMoreReliableIfShort)],
-    ['has_more_set', profile.setsHasMore ? 'true' : null],
+    ['has_more_set', profile.setsHasMoreIfFull ? fullText : profile.setsHasMore ? 'true' : null],
     ['bounds', profile.requiresBothBounds ? bothBoundsText : null],
     ['page_size', largestPage === 0 ? null : String(largestPage)],
     ['listed_at_most', listedAtMostText(listedAtMost)],
@@ -188,7 +193,8 @@ export function decodeProfile(
       limit: supportOf(stored('limit')) ?? empty.support.limit,
     },
     isHasMoreReliableIfShort: decode(hasMore, stored('has_more')),
-    setsHasMore: stored('has_more_set') === 'true',
+    setsHasMore: ['true', fullText].includes(stored('has_more_set') ?? ''),
+    setsHasMoreIfFull: stored('has_more_set') === fullText,
     requiresBothBounds: stored('bounds') === bothBoundsText,
     largestPage: decodeCount(stored('page_size')) ?? 0,
     listedAtMost:
@@ -223,7 +229,7 @@ function parseOrder(text: string | undefined): SortOrder | null {
 export function isBehaviourChange(before: string, now: string): boolean {
   const was = parseOrder(before)
   const is = parseOrder(now)
-  if (was === null || is === null) return before !== now && !/^(\d+|any number)$/.test(before)
+  if (was === null || is === null) return before !== now && !/^(\d+|any number|true)$/.test(before)
   const isOtherDirection = is.direction !== null && was.direction !== is.direction
   if (was.direction !== null && (now.startsWith(mixedOrderText) || isOtherDirection)) return true
   return is.fields.some((field) => !was.fields.includes(field))
@@ -239,6 +245,7 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
     requiresBothBounds: false,
     widestWindow: null,
     largestPage: 0,
+    setsHasMoreIfFull: false,
     isHasMoreReliableIfShort: profile.isHasMoreReliableIfShort || null,
   }
 }
@@ -259,6 +266,7 @@ export function mergeProfiles(shared: PagingProfile, later: PagingProfile): Pagi
       shared.isHasMoreReliableIfShort ||
       (later.isHasMoreReliableIfShort ?? shared.isHasMoreReliableIfShort),
     setsHasMore: later.setsHasMore || shared.setsHasMore,
+    setsHasMoreIfFull: later.setsHasMoreIfFull || shared.setsHasMoreIfFull,
     requiresBothBounds: later.requiresBothBounds || shared.requiresBothBounds,
     largestPage: Math.max(later.largestPage, shared.largestPage),
     listedAtMost:
