@@ -2,7 +2,7 @@
  * Visitors that conversations name and that the list did not show: one without a time may be on no
  * page, and nothing on the list shows that it is there. They are requested by their ids: a few
  * first, as a service may have deleted them, and all if one exists. An id without a visitor is
- * requested once.
+ * requested once, and again at each reconcile while the list is known not to show all.
  */
 import { uuidPattern } from '../../service/core/path-segment.ts'
 import { listStreams } from '../core/streams.ts'
@@ -30,8 +30,11 @@ export async function readNamedVisitors(run: SyncRun): Promise<void> {
   // A younger conversation may be of a visitor who came after the list was read.
   const until = run.cursorLimit() - run.lookBackSeconds
   const unlisted = countUnlisted(run, visitors)
-  if (run.mode === 'full') await mirror.forgetSeenRows(absentSet('visitors'))
-  let size = (await isKnownIncomplete(run, 'visitors')) ? batchSize : sampleSize
+  const isKnown = await isKnownIncomplete(run, 'visitors')
+  // A 404 may have been a fault of the service.
+  if (run.mode === 'full' || (run.mode === 'reconcile' && isKnown))
+    await mirror.forgetSeenRows(absentSet('visitors'))
+  let size = isKnown ? batchSize : sampleSize
   for (let after = ''; ; ) {
     const ids = await mirror.listMissingVisitors(until, after, size)
     // Another id names no visitor of this service, and would be refused.

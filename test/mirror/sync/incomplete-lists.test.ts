@@ -299,6 +299,13 @@ describe('visitors that no page shows are read where conversations name them', (
   const undated = { 'undated.share': 0.1, 'undated.of': 'visitors' } as const
   const gap = { stream: 'visitors', reason: expect.stringContaining('does not list all visitors') }
 
+  const countMissing = async (warehouse: SandboxContext['warehouse']) => {
+    const [row] = await warehouse.query(`
+      select count(*) as missing from conversations where visitor_id not in
+        (select id from visitors where deleted_at is null)`)
+    return Number(row?.missing)
+  }
+
   for (const switches of [
     { 'visitors.order': 'oldest', 'undated.end': 'newest' },
     { 'visitors.order': 'oldest-bounded', 'undated.end': 'oldest' },
@@ -306,15 +313,9 @@ describe('visitors that no page shows are read where conversations name them', (
     test(JSON.stringify(switches), async () => {
       const options = { seed: 1, speed: 0, size, streams, switches: { ...undated, ...switches } }
       await withSandbox(options, async ({ sandbox, warehouse, sync, url }) => {
-        const countMissing = async () => {
-          const [row] = await warehouse.query(`
-            select count(*) as missing from conversations where visitor_id not in
-              (select id from visitors where deleted_at is null)`)
-          return Number(row?.missing)
-        }
         for (const mode of ['incremental', 'incremental', 'reconcile', 'reconcile'] as const) {
           expect(await sync({ mode })).toMatchObject({ outcome: 'gaps', gaps: [gap] })
-          expect(await countMissing()).toBe(0)
+          expect(await countMissing(warehouse)).toBe(0)
         }
         const verified = await verifyOnce(url, sandbox)
         expect(verified.streams.find(({ stream }) => stream === 'visitors')?.differing).toBe(0)
@@ -370,6 +371,19 @@ describe('visitors that no page shows are read where conversations name them', (
       const mirrored = await warehouse.query('select id from visitors')
       const known = new Set(mirrored.map(({ id }) => String(id)))
       expect((await listNamed()).filter((id) => !known.has(id))).toEqual([refused])
+    })
+  })
+
+  test('also those that were answered as if they were not there for a time', async () => {
+    const switches = { ...undated, 'visitors.order': 'oldest', 'undated.end': 'newest' } as const
+    const options = { seed: 1, speed: 0, size, streams, switches } as const
+    await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+      sandbox.setSwitches({ 'missing.rows': 'ids' })
+      expect(await sync()).toMatchObject({ outcome: 'complete' })
+      sandbox.setSwitches({ 'missing.rows': 'none' })
+      for (let n = 0; n < 2; n++)
+        expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'gaps' })
+      expect(await countMissing(warehouse)).toBe(0)
     })
   })
 
