@@ -7,6 +7,7 @@ import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import { formatBytes } from '../../values/format.ts'
+import type { Ms } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { isInSchema } from '../../warehouse/dialect.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from '../../warehouse/location.ts'
@@ -16,10 +17,8 @@ import type { Remains } from '../core/remains.ts'
 /** Rewriting so much takes some seconds, in which others wait. */
 const maxQuickBytes = 256 * 2 ** 20
 const maxQuickTableBytes = 64 * 2 ** 20
-/** How long readers and writers are waited for; they wait as long themselves. */
-const maxWaitMs = 3000
-/** How long transactions are waited for, which wait for nothing. */
-const maxTransactionWaitMs = 15_000
+/** How long readers and writers are waited for, which then wait themselves. */
+const maxWaitMs: Ms = 3000
 
 /** `isLogEmpty`: the log has been copied into the file and emptied. */
 export type Compacted = { readonly isRewritten: boolean; readonly isLogEmpty: boolean }
@@ -32,7 +31,7 @@ export async function compactSqlite(db: Db, location: DatabaseLocation): Promise
   // The new copy is written into a temporary file and into the log.
   const isQuick = bytes <= maxQuickBytes && 3 * bytes < (freeBytes ?? 0)
   const isRewritten = isQuick && (await succeeds(() => sql`vacuum`.execute(db)))
-  return { isRewritten, isLogEmpty: await until(() => emptyLog(db)) }
+  return { isRewritten, isLogEmpty: await until(() => emptyLog(db), maxWaitMs) }
 }
 
 /** False: a reader still needs it. */
@@ -47,7 +46,7 @@ async function emptyLog(db: Db): Promise<boolean> {
  */
 export async function compactRewritten(db: Db, kind: DatabaseKind): Promise<boolean> {
   if (kind === 'postgres') {
-    const remains = await compactPostgres(db, [...Object.keys(tables), 'search_words'])
+    const remains = await compactPostgres(db, [...Object.keys(tables), 'search_words'], maxWaitMs)
     return !remains.some(({ why }) => why === seenWhy)
   }
   const { rows } = await sql<{ file: string }>`select file from pragma_database_list
@@ -59,15 +58,16 @@ export async function compactRewritten(db: Db, kind: DatabaseKind): Promise<bool
 
 type TableFiles = { readonly name: string; readonly bytes: number; readonly file: number }
 
-/** Of these tables, as far as they exist. */
+/** Of these tables, as far as they exist. Waits so long for transactions, and holds up nobody. */
 export async function compactPostgres(
   db: Db,
   tables: readonly string[],
+  transactionWaitMs: Ms = 10_000,
 ): Promise<readonly Remains[]> {
   const older = await listTransactions(db)
   const areEnded = () =>
     listTransactions(db).then((open) => !older.some((one) => open.includes(one)))
-  await until(areEnded)
+  await until(areEnded, transactionWaitMs)
   const before = await readFiles(db, tables)
   for (const { name, bytes } of before) if (bytes <= maxQuickTableBytes) await rewrite(db, name)
   // A role that may not do it gets a warning, and no error.
@@ -180,12 +180,8 @@ async function succeeds(work: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<boolean> {
-  for (
-    const deadline = performance.now() + maxTransactionWaitMs;
-    performance.now() < deadline;
-    await delay(100)
-  )
+async function until(isSo: () => Promise<boolean>, waitMs: Ms): Promise<boolean> {
+  for (const deadline = performance.now() + waitMs; performance.now() < deadline; await delay(100))
     if (await isSo()) return true
   return isSo()
 }
