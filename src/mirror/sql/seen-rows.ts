@@ -120,7 +120,7 @@ export async function listUnseenIds(
   return ids.filter((id) => !known.has(lower(id)))
 }
 
-/** Whom conversations until then name and who is not mirrored, nor known not to be readable. */
+/** Whom conversations until then name: not mirrored or deleted, nor known not to be readable. */
 export async function listMissingVisitors(
   { db, project, typed }: ProjectDb,
   until: EpochSeconds,
@@ -133,7 +133,8 @@ export async function listMissingVisitors(
       and (coalesce(row.created_at, row.last_message_at) > ${typed('time', rfc3339(until))})
         is not true
       and not exists (select 1 from visitors
-        where visitors.project_id = ${project} and visitors.id = row.visitor_id)
+        where visitors.project_id = ${project} and visitors.id = row.visitor_id
+          and visitors.deleted_at is null)
       and not exists (select 1 from sync_seen_rows as absent
         where absent.project_id = ${project} and absent.scan = ${absentSet('visitors')}
           and absent.id = row.visitor_id)

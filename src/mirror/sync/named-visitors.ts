@@ -1,8 +1,9 @@
 /**
  * Visitors that conversations name and that the list did not show: one without a time may be on no
  * page, and nothing on the list shows that it is there. They are requested by their ids: a few
- * first, as a service may have deleted them, and all if one exists. An id without a visitor is
- * requested once, and again at each reconcile while the list is known not to show all.
+ * first, as a service may have deleted them, and all if one exists. Those who had a 404 are
+ * requested again once all have been: at most a few at each reconcile, unless the list is known not
+ * to show all.
  */
 import { uuidPattern } from '../../service/core/path-segment.ts'
 import { listStreams } from '../core/streams.ts'
@@ -31,9 +32,9 @@ export async function readNamedVisitors(run: SyncRun): Promise<void> {
   const until = run.cursorLimit() - run.lookBackSeconds
   const unlisted = countUnlisted(run, visitors)
   const isKnown = await isKnownIncomplete(run, 'visitors')
-  // A 404 may have been a fault of the service.
-  if (run.mode === 'full' || (run.mode === 'reconcile' && isKnown))
-    await mirror.forgetSeenRows(absentSet('visitors'))
+  // A 404 may have been a fault of the service, so those who had one are requested again.
+  const forgetAbsent = () => mirror.forgetSeenRows(absentSet('visitors'))
+  if (run.mode === 'full' || (run.mode === 'reconcile' && isKnown)) await forgetAbsent()
   let size = isKnown ? batchSize : sampleSize
   for (let after = ''; ; ) {
     const ids = await mirror.listMissingVisitors(until, after, size)
@@ -42,8 +43,11 @@ export async function readNamedVisitors(run: SyncRun): Promise<void> {
     const rows = await rereadByIds(run, visitors, uuids, priorityFor(run, true))
     unlisted.add(rows)
     if (unlisted.isProof()) await recordIncomplete(run, 'visitors')
-    const isFutile = uuids.length > 0 && rows.every((row) => row === undefined)
-    if (ids.length < size || isFutile) break
+    if (ids.length < size) {
+      if (run.mode === 'reconcile') await forgetAbsent()
+      break
+    }
+    if (uuids.length > 0 && rows.every((row) => row === undefined)) break
     after = ids.at(-1) ?? after
     size = batchSize
     // A reconcile would begin anew: the next incremental sync requests the others.

@@ -387,7 +387,23 @@ describe('visitors that no page shows are read where conversations name them', (
     })
   })
 
-  test('and an id that names none is requested once, a few at each reconcile', async () => {
+  test('also a few whom a passing fault hides, before they were ever read and after', async () => {
+    const few = { ...undated, 'undated.share': 0.01, 'visitors.order': 'oldest' } as const
+    const options = { seed: 1, speed: 0, size, streams, switches: few } as const
+    await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+      const reconcile = () => sync({ mode: 'reconcile' })
+      for (let n = 0; n < 2; n++) {
+        sandbox.setSwitches({ 'missing.rows': 'ids' })
+        expect(await (n === 0 ? sync() : reconcile())).toMatchObject({ outcome: 'complete' })
+        expect(await countMissing(warehouse)).toBeGreaterThan(0)
+        sandbox.setSwitches({ 'missing.rows': 'none' })
+        for (let nights = 0; nights < 3; nights++) await reconcile()
+        expect(await countMissing(warehouse)).toBe(0)
+      }
+    })
+  })
+
+  test('and ids that name none cost a few requests at each reconcile', async () => {
     const options = { seed: 1, speed: 0, size: { ...size, conversations: 60, visitors: 8 } }
     await withSandbox({ ...options, streams }, async ({ sandbox, sync }) => {
       for (const { id } of [...sandbox.truth('visitors')].slice(0, 5))
@@ -399,7 +415,7 @@ describe('visitors that no page shows are read where conversations name them', (
         const ids = sandbox.log().flatMap(({ path }) => path.match(/visitors\/([^/]+)$/)?.[1] ?? [])
         requested.push(`${mode} ${ids.length}`)
       }
-      expect(requested).toEqual(['incremental 3', 'incremental 0', 'reconcile 2', 'reconcile 0'])
+      expect(requested).toEqual(['incremental 3', 'incremental 0', 'reconcile 2', 'reconcile 3'])
     })
   })
 })
