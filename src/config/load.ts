@@ -11,7 +11,7 @@ import { readConfig } from './read.ts'
 import { parseSecrets, type ReadSecret } from './secret-fields.ts'
 import {
   type ConfigNeeds,
-  perhaps,
+  suggestNearest,
   type Variables,
   variableName,
   variablePrefix,
@@ -107,7 +107,7 @@ export function unknownVariables(variables: Variables, referenced: ReadonlySet<s
     .map(
       (name) =>
         `the variable ${redactName(name)} is set, but deskmirror does not know it` +
-        perhaps(variablePrefix, name, [...known]),
+        suggestNearest(variablePrefix, name, [...known]),
     )
 }
 

@@ -158,7 +158,7 @@ export function checkSettings(
     if (issue.code === 'unrecognized_keys') {
       for (const name of issue.keys.slice(0, maxProblems + 1)) {
         const map = name.slice(0, name.lastIndexOf('.') + 1)
-        const near = path.length > 0 ? '' : perhaps(map, name, known)
+        const near = path.length > 0 ? '' : suggestNearest(map, name, known)
         problems.push({ where: locateIn([...path, name]), why: `is an unknown setting${near}` })
       }
       continue
@@ -174,7 +174,7 @@ export function checkSettings(
 }
 
 /** `: perhaps schedules.audit`. What stands before the name, as `schedules.`, is not compared. */
-export function perhaps(before: string, typed: string, names: readonly string[]): string {
+export function suggestNearest(before: string, typed: string, names: readonly string[]): string {
   const lines = names.flatMap((name) => (name.startsWith(before) ? name.slice(before.length) : []))
   const near = nearestNames(typed.slice(before.length), lines)
   return near.length === 0 ? '' : `: perhaps ${near.map((line) => before + line).join(', ')}`

@@ -10,7 +10,7 @@ import { allTime } from '../core/pagination/list-cursor.ts'
 import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
 import type { ListStream } from '../core/stream-kinds.ts'
 import { commitPage, commitWithoutRows, readPages, toGaps } from './pages.ts'
-import { rereadByIds } from './rows-by-id.ts'
+import { readByIds } from './rows-by-id.ts'
 import type { SyncRun } from './run.ts'
 
 /** Absent as long as no page has shown it, and while a first sync still has to ask. */
@@ -200,8 +200,11 @@ async function readOpenList(run: SyncRun, stream: ListStream): Promise<void> {
  */
 async function findUnlistedOpen(run: SyncRun, stream: ListStream): Promise<boolean> {
   const rereadOpen = async (ids: readonly string[]) => {
-    const rows = await rereadByIds(run, stream, ids, 'fresh')
-    return ids.filter((_, i) => rows[i] != null && (rows[i]?.columns.handled_at ?? null) === null)
+    const rows = await readByIds(run, stream, ids, 'fresh')
+    return ids.filter((_, i) => {
+      const row = rows[i]
+      return typeof row === 'object' && (row.columns.handled_at ?? null) === null
+    })
   }
   let requested = 0
   let open = [] as string[]

@@ -9,7 +9,7 @@ import { uuidPattern } from '../../service/core/path-segment.ts'
 import { listStreams } from '../core/streams.ts'
 import { absentSet } from '../sql/seen-rows.ts'
 import { throwIfSliceOver } from './concurrency.ts'
-import { countUnlisted, isKnownIncomplete, recordIncomplete, rereadByIds } from './rows-by-id.ts'
+import { isKnownIncomplete, readByIds, recordIncomplete, startUnlistedCount } from './rows-by-id.ts'
 import { priorityFor, type SyncRun } from './run.ts'
 
 /** Set when they were requested once, after the first complete read of both lists. */
@@ -30,7 +30,7 @@ export async function readNamedVisitors(run: SyncRun): Promise<void> {
   const { visitors } = listStreams
   // A younger conversation may be of a visitor who came after the list was read.
   const until = run.cursorLimit() - run.lookBackSeconds
-  const unlisted = countUnlisted(run, visitors)
+  const unlisted = startUnlistedCount(run, visitors)
   const isKnown = await isKnownIncomplete(run, 'visitors')
   // A 404 may have been a fault of the service, so those who had one are requested again.
   const forgetAbsent = () => mirror.forgetSeenRows(absentSet('visitors'))
@@ -40,14 +40,14 @@ export async function readNamedVisitors(run: SyncRun): Promise<void> {
     const ids = await mirror.listMissingVisitors(until, after, size)
     // Another id names no visitor of this service, and would be refused.
     const uuids = ids.filter((id) => uuidPattern.test(id))
-    const rows = await rereadByIds(run, visitors, uuids, priorityFor(run, true))
+    const rows = await readByIds(run, visitors, uuids, priorityFor(run, true))
     unlisted.add(rows)
     if (unlisted.isProof()) await recordIncomplete(run, 'visitors')
     if (ids.length < size) {
       if (run.mode === 'reconcile') await forgetAbsent()
       break
     }
-    if (uuids.length > 0 && rows.every((row) => row === undefined)) break
+    if (uuids.length > 0 && rows.every((row) => row === 'deleted')) break
     after = ids.at(-1) ?? after
     size = batchSize
     // A reconcile would begin anew: the next incremental sync requests the others.

@@ -63,13 +63,13 @@ export async function resolveUnseenRows(
   }
   await run.mirror.endDeletionDoubt(name)
   run.stats.setRemaining(name, unseen)
-  const unlisted = countUnlisted(run, stream)
+  const unlisted = startUnlistedCount(run, stream)
   for (let after: string | null = null; ; ) {
     const ids = await run.mirror.listUnseenRows(name, seenRowsKey, 'all', after, batchSize)
     if (ids.length === 0) break
-    const rows = await rereadByIds(run, stream, ids, priorityFor(run, false))
+    const rows = await readByIds(run, stream, ids, priorityFor(run, false))
     unlisted.add(rows)
-    if (rows.some((row) => row != null && isOutsideAllBounds(run, stream, row)))
+    if (rows.some((row) => typeof row === 'object' && isOutsideAllBounds(run, stream, row)))
       await commitWithoutRows(run, name, { gaps: [untimedGap(name, gapReasons.bounded)] })
     after = ids.at(-1) ?? null
   }
@@ -85,7 +85,7 @@ export async function resolveUnseenRows(
 const minUnlisted = 3
 
 /** Counts rows that exist although a complete read of their list did not show them. */
-export function countUnlisted(run: SyncRun, { name, list }: ListStream) {
+export function startUnlistedCount(run: SyncRun, { name, list }: ListStream) {
   const { times } = list(run.projectId)
   const fields = run.profiles.get(name)?.order?.fields ?? []
   const latest = run.cursorLimit() - run.lookBackSeconds
@@ -99,8 +99,8 @@ export function countUnlisted(run: SyncRun, { name, list }: ListStream) {
     else if (known.every((time) => time < latest)) settled += 1
   }
   return {
-    add: (rows: readonly (MirrorRow | null | undefined)[]) => {
-      for (const row of rows) if (row != null) addRow(row)
+    add: (rows: readonly (MirrorRow | string)[]) => {
+      for (const row of rows) if (typeof row === 'object') addRow(row)
     },
     /** One without a time has no place in the order that it could have changed meanwhile. */
     isProof: () => undated > 0 || settled >= minUnlisted,
@@ -142,7 +142,7 @@ function isOutsideAllBounds(
 export async function recheckRows(run: SyncRun, stream: ListStream): Promise<void> {
   const ids = await run.mirror.listRowsToRecheck(maxRechecks)
   if (ids.length === 0) return
-  await rereadByIds(run, stream, ids, 'fresh')
+  await readByIds(run, stream, ids, 'fresh')
   await run.mirror.clearRecheck(ids)
 }
 
@@ -155,45 +155,45 @@ async function hasUnreadable({ mirror }: SyncRun, name: ListStreamName): Promise
 const maxFailed = 8
 
 /**
- * Stores the rows that exist, and marks the others. Undefined: deleted. Null: a row that cannot be
- * read, which is a gap, as the others would wait for it for ever.
+ * Stores the rows that exist, and marks those that are deleted. One that cannot be read is a gap, as
+ * the others would wait for it for ever.
  */
-export async function rereadByIds(
+export async function readByIds(
   run: SyncRun,
   stream: ListStream,
   ids: readonly string[],
   priority: Priority,
-): Promise<(MirrorRow | null | undefined)[]> {
+): Promise<(MirrorRow | 'deleted' | 'unreadable')[]> {
   const { name } = stream
   const failed = new Map<string, string>()
   const reject = async (id: string, why: string) => {
     const commit = { stream: name, rows: [], rejectedRows: [{ id, why }], requestedAt: run.now() }
     run.stats.recordPage(name, 0, await run.mirror.commit(commit))
   }
-  const recordUnreadable = async (id: string, error: unknown): Promise<null | undefined> => {
+  const recordFailure = async (id: string, error: unknown) => {
     if (isNotFound(error)) {
       if (await markRowDeleted(run, name, id)) run.stats.recordPage(name, 0, { changed: 1 })
-      return undefined
+      return 'deleted' as const
     }
     if (isUnreadable(error) && (await hasUnreadable(run, name))) {
       // The gap where a list has it tells of it, but nothing shows whether its children changed.
       for (const child of childStreamsOf(name))
         await run.mirror.markChildrenPending(child, [id], run.now())
-      return null
+      return 'unreadable' as const
     }
     const why = unreadableRowReason(error)
     const failure = failureOfKind(error, 'transient')
     if (why !== null) await reject(id, why)
     else if (failure !== null && failed.size < maxFailed) failed.set(id, describeFailure(failure))
     else throw error
-    return null
+    return 'unreadable' as const
   }
   const rows = await mapConcurrently(ids, concurrency, async (id) => {
     throwIfAborted(run.signal)
     // An id that cannot be requested is thrown here, too.
     const request = async () => run.get(name, stream.rowPath(run.projectId, id), {}, priority)
-    const response = await request().catch((error) => recordUnreadable(id, error))
-    if (response == null) return response
+    const response = await request().catch((error) => recordFailure(id, error))
+    if (typeof response === 'string') return response
     const stored = (await run.mirror.readRawById(name, [id])).get(id)
     const { data, requestedAt } = response
     const listOnly = listOnlyFields(await run.mirror.readBehaviours(), name)
@@ -205,7 +205,7 @@ export async function rereadByIds(
       isAuthoritative: true,
     })
     run.stats.recordPage(name, parsed.rows.length, result)
-    return parsed.rows[0] ?? null
+    return parsed.rows[0] ?? 'unreadable'
   })
   if (failed.size > 0) await requireServed(run, stream, priority)
   for (const [id, why] of failed) await reject(id, why)

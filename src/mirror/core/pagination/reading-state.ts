@@ -137,7 +137,7 @@ export type Reading = {
   rowsSincePlace: number
   /** By the clocks: it ends the last window. */
   readonly now: EpochSeconds
-  /** Nothing is known to be between the first pending range and this time. */
+  /** The time of the oldest row that was seen after the first pending range. */
   oldestSeen: EpochSeconds
   /** A page without bounds that was refuted. */
   misleading: ScanPage | null
