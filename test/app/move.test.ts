@@ -71,7 +71,6 @@ for (const [kind, other] of directions)
       await push(from)
       expect(performedWrites(sandbox)).toHaveLength(4)
     },
-    60_000,
   )
 
 test('one project of several moves, into a warehouse that has others', async () => {
@@ -121,7 +120,7 @@ test('one project of several moves, into a warehouse that has others', async () 
   expect((await verify(from)).differences.filter(({ stream }) => stream !== 'analytics')).toEqual(
     [],
   )
-}, 60_000)
+})
 
 test('a project that has moved away stays so, wherever the rest of its warehouse moves', async () => {
   const fixture = await fillWarehouse('sqlite')
@@ -135,4 +134,4 @@ test('a project that has moved away stays so, wherever the rest of its warehouse
   await expect(push(rest)).rejects.toThrow(/the project .* has moved to/)
   await move(own, rest, { project })
   expect(await sync(rest)).toMatchObject({ outcome: 'complete' })
-}, 60_000)
+})

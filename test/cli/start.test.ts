@@ -18,7 +18,7 @@ test('a console whose port is taken says which option names another, and ends at
   const args = ['console', database.url!, '--port', String(port), '--no-open']
   const { exit, err } = await runInProcess(args, { cwd: createTempFolder() })
   expect([exit, err]).toEqual([2, expect.stringContaining('name another port with --port')])
-  await expect.poll(() => list(connections), { timeout: 5000 }).toEqual(before)
+  await expect.poll(() => list(connections)).toEqual(before)
 })
 
 test('a worker whose address is taken says so, and does not end as if all were well', async () => {

@@ -20,6 +20,7 @@ export async function openPage(
 ): Promise<OpenPage> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
   onTestFinished(() => context.close())
+  context.setDefaultTimeout(120_000)
   if (person !== null && console.signIn !== undefined) {
     const [name = '', value = ''] = (await console.signIn(person)).split('=')
     await context.addCookies([

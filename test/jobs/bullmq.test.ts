@@ -1,8 +1,9 @@
 /** What several processes rely on that share a queue in Redis. */
+
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type {
   JobHandler,
   JobResult,
@@ -10,6 +11,7 @@ import type {
   Recurrence,
 } from '../../jobs/backends/backend.ts'
 import { type BullQueue, ensureSchedule } from '../../jobs/backends/bullmq/bullmq.ts'
+import { waitUntil } from '../support/wait.ts'
 import {
   type BullBackend,
   type BullFixture,
@@ -20,7 +22,6 @@ import {
 type Data = { readonly name: string }
 const done: JobResult = { do: 'done' }
 /** For waiting on what sends no event. */
-const polling = { interval: 10, timeout: 120_000 }
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
@@ -144,11 +145,11 @@ describe('jobs in Redis', () => {
     const worker = backend.worker(name, work)
     await all
     const threePeriodsAgo = () => Date.now() - 90
-    await vi.waitUntil(async () => {
+    await waitUntil(async () => {
       // A job that is due may be called waiting, although no worker is free for it.
       const [next] = [...(await queue.getDelayed()), ...(await queue.getWaiting())]
       return next !== undefined && next.timestamp + next.delay < threePeriodsAgo()
-    }, polling)
+    })
     const { active, waiting, delayed } = await queue.getJobCounts()
     expect({ active, others: waiting! + delayed! }).toEqual({ active: 1, others: 1 })
     await queue.removeJobScheduler('shop')
@@ -169,7 +170,7 @@ describe('jobs in Redis', () => {
     expect(await all).toEqual(['webhook', 'schedule'])
     await queue.removeJobScheduler('shop')
     release.resolve(done)
-    await expect.poll(async () => pending(queue), polling).toEqual([])
+    await expect.poll(async () => pending(queue)).toEqual([])
     expect(names).not.toContain('maintenance')
   })
 
@@ -267,13 +268,11 @@ describe('jobs in Redis', () => {
       opened.worker('other', remaining.work).once('drained', onIdle)
       await opened.ping().catch(() => {})
     })
-    await vi.waitUntil(
-      () =>
-        opened.ping().then(
-          () => true,
-          () => false,
-        ),
-      polling,
+    await waitUntil(() =>
+      opened.ping().then(
+        () => true,
+        () => false,
+      ),
     )
     await idle
     await other.add('job', { name: 'd' })

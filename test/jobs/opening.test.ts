@@ -1,14 +1,16 @@
 /** Errors and warnings about the queue's Redis, and how few of them are logged. */
+
 import { once } from 'node:events'
 import { chmodSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
 import { createLog } from '../../src/log.ts'
 import { UserError } from '../../src/values/user-error.ts'
 import { freePort } from '../support/private-server.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/redis-server.ts'
+import { waitUntil } from '../support/wait.ts'
 import { type BullBackend, silentLog } from './queue-fixtures.ts'
 
 type Event = { readonly event: string; readonly why?: string }
@@ -109,7 +111,7 @@ describe('a server', () => {
     await admin.config('RESETSTAT')
     const opening = openBackend(redis.url, { log: silentLog, connectTimeoutMs: 60_000 })
     const attempts = async () => Number(/total_error_replies:(\d+)/.exec(await admin.info())?.[1])
-    await vi.waitUntil(async () => (await attempts()) > 1, { interval: 20, timeout: 60_000 })
+    await waitUntil(async () => (await attempts()) > 1)
     await heal(admin)
     await (await opening).close()
   })
@@ -124,13 +126,11 @@ describe('a server', () => {
     onTestFinished(() => heal(admin))
     await expect(backend.ping()).rejects.toThrow(code)
     await heal(admin)
-    await vi.waitUntil(
-      () =>
-        backend.ping().then(
-          () => true,
-          () => false,
-        ),
-      { interval: 20, timeout: 5000 },
+    await waitUntil(() =>
+      backend.ping().then(
+        () => true,
+        () => false,
+      ),
     )
   })
 
@@ -217,7 +217,7 @@ describe('a server', () => {
     )
     const named = { what: `cannot use the queue ${stopped.url}` }
     expect(added).toMatchObject(Array(3).fill({ status: 'rejected', reason: named }))
-    await vi.waitUntil(() => events.length > 0, { interval: 10, timeout: 120_000 })
+    await waitUntil(() => events.length > 0)
     await backend.close()
     expect(events).toEqual([
       expect.objectContaining({ event: 'queue.disconnected', server: stopped.url }),
@@ -233,6 +233,6 @@ async function failToSave(admin: Redis): Promise<void> {
   await admin.bgsave()
   const failed = async () =>
     (await admin.info('persistence')).includes('rdb_last_bgsave_status:err')
-  await vi.waitUntil(failed, { interval: 20, timeout: 60_000 })
+  await waitUntil(failed)
   chmodSync(folder, 0o700)
 }

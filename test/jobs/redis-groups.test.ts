@@ -2,14 +2,16 @@
  * Redis as a cluster and behind sentinels, with TLS and a user of its own: jobs, schedules and
  * budgets outlive the death of a master, and each wrong address has a sentence of its own.
  */
+
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
 import { openRedisRecords } from '../../src/service/rate-limit/redis-record.ts'
 import { UserError } from '../../src/values/user-error.ts'
 import { startTestServer, token, tokenOptions } from '../http/test-server.ts'
 import { type RedisGroup, startRedisCluster, startRedisSentinels } from '../support/redis-groups.ts'
 import { issueCertificate } from '../support/tls.ts'
+import { waitFor, waitUntil } from '../support/wait.ts'
 import { silentLog, startTestRedis } from './queue-fixtures.ts'
 
 const options = { log: silentLog, connectTimeoutMs: 0 }
@@ -52,7 +54,6 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([cluster.stop(), sentinels.stop()]))
 
-const waiting = { interval: 20, timeout: 60_000 }
 const groups = [
   { name: 'a cluster', of: () => cluster, prefix: '{deskmirror}:' },
   { name: 'sentinels', of: () => sentinels, prefix: 'deskmirror:' },
@@ -90,7 +91,7 @@ describe.for(groups)('$name', ({ of, prefix }) => {
     await backend.ensureSchedules(queue, [tick])
     const add = (n: number) => queue.addBulk([{ name: 'job', data: { n } }])
     await add(1)
-    await vi.waitUntil(() => done.includes('job 1') && done.includes('tick 0'), waiting)
+    await waitUntil(() => done.includes('job 1') && done.includes('tick 0'))
     // Read while the master dies, and before another one is chosen: none is answered by a guess.
     const killed = group.killMaster()
     const added = add(2).then(
@@ -98,11 +99,11 @@ describe.for(groups)('$name', ({ of, prefix }) => {
       () => false,
     )
     await killed
-    const reading = await vi.waitFor(() => record.read(), waiting)
+    const reading = await waitFor(() => record.read())
     expect(reading.restarted).toBe(true)
     const ticks = done.length
-    await vi.waitFor(() => add(3), waiting)
-    await vi.waitUntil(() => done.includes('job 3') && done.length > ticks + 3, waiting)
+    await waitFor(() => add(3))
+    await waitUntil(() => done.includes('job 3') && done.length > ticks + 3)
     await backend.ping()
     const board = { prefix: '/queues', auth: 'token', load: backend.loadBoard! } as const
     const { ask } = await startTestServer({ ...tokenOptions, plugins: [board] })
@@ -203,34 +204,34 @@ describe('a group that cannot serve', () => {
     const announce = (port: string) =>
       atAll(cluster, cluster.ports, 'CONFIG', 'SET', 'cluster-announce-tls-port', port)
     await announce('1')
-    const error = await vi.waitFor(async () => {
+    const error = await waitFor(async () => {
       const found = await refusal(cluster.url)
       expect(found.why).toMatch(/:1\b/)
       return found
-    }, waiting)
+    })
     expect(error).toMatchObject({ exitCode: 1, next: expect.stringMatching(/cluster-announce-ip/) })
     await announce('0')
-    await vi.waitFor(async () => (await openBackend(cluster.url, options)).close(), waiting)
+    await waitFor(async () => (await openBackend(cluster.url, options)).close())
   })
 
   test('a cluster without a server for some keys', async () => {
     await cluster.stopMaster()
-    const error = await vi.waitFor(async () => {
+    const error = await waitFor(async () => {
       const found = await refusal(cluster.url)
       expect(found.why).toMatch(/^CLUSTERDOWN /)
       return found
-    }, waiting)
+    })
     expect(error).toMatchObject({ exitCode: 1, next: expect.stringMatching(/^start its masters/) })
   })
 
   test('sentinels without a majority do not choose another master', async () => {
     await atAll(sentinels, portsOf(sentinels).slice(1), 'SHUTDOWN', 'NOSAVE')
     await sentinels.stopMaster()
-    const error = await vi.waitFor(async () => {
+    const error = await waitFor(async () => {
       const found = await refusal(sentinels.url)
       expect(found.why).toMatch(/ECONNREFUSED/)
       return found
-    }, waiting)
+    })
     expect(error).toMatchObject({
       exitCode: 1,
       next: expect.stringMatching(/most of which have to run/),

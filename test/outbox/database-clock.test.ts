@@ -13,6 +13,7 @@ import { createReviews } from '../../src/console/reviews.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { configOf } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
+import { waitUntil } from '../support/wait.ts'
 import { openOutbox, queueFlags, project as shop } from './batch-fixture.ts'
 import { createOutboxFixture, performedWrites, singleItem, toRequest } from './outbox-fixture.ts'
 
@@ -120,9 +121,7 @@ describe.each([-60, 60])('on a machine whose clock is off by %d s', (seconds) =>
     setClockBy(seconds)
     const stop = new AbortController()
     const pushing = o.push({ signal: stop.signal })
-    await vi.waitUntil(async () => (await admin.countByStatus({})).succeeded === 1, {
-      timeout: 10_000,
-    })
+    await waitUntil(async () => (await admin.countByStatus({})).succeeded === 1)
     stop.abort()
     await pushing
     expect(await o.statuses()).toEqual(['expired', 'succeeded', 'queued'])

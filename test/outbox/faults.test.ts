@@ -2,9 +2,10 @@
  * Faults between request and response: the recorded outcome is correct, and nothing arrives twice.
  */
 
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import type { FaultKind } from '../../src/sandbox/faults.ts'
+import { waitFor, waitUntil } from '../support/wait.ts'
 import {
   createOutboxFixture,
   type OutboxFixture,
@@ -119,7 +120,7 @@ test('a conflict of what was sent before says that it may have been done then', 
     { operation: 'message', conversation_id: d, content: 'Once.', sender_name: 'Ann' },
   )
   const pushed = o.push()
-  await vi.waitUntil(
+  await waitUntil(
     () =>
       o.sandbox.counts().byFault['reset-before'] === 1 && performedWrites(o.sandbox).length === 2,
   )
@@ -280,9 +281,7 @@ test('a reply that shows with another text or name is not resent but uncertain',
       sender_name: 'Ann',
     })
     const pushing = o.push({ verifyAfterMs: 600 })
-    await vi.waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1), {
-      timeout: 120_000,
-    })
+    await waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1))
     o.sandbox.mutate.agentReplies(c, content, name)
     await pushing
     expect(await o.all()).toMatchObject([
@@ -304,9 +303,7 @@ for (const who of ['a colleague', 'the visitor'] as const) {
       sender_name: 'Ann',
     })
     const pushing = o.push({ verifyAfterMs: 600 })
-    await vi.waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1), {
-      timeout: 120_000,
-    })
+    await waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1))
     const text = 'Can you tell me the number of the order?'
     if (who === 'a colleague') o.sandbox.mutate.agentReplies(c, text, 'Bo')
     else o.sandbox.mutate.visitorWrites(c, text)

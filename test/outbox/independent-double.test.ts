@@ -4,7 +4,7 @@
  */
 
 import pg from 'pg'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { revertLane } from '../../src/outbox/core/revert.ts'
 import { evaluateCircuits } from '../../src/outbox/send/circuit-breaker.ts'
 import { sendOne } from '../../src/outbox/send/lane.ts'
@@ -13,6 +13,7 @@ import { ApiError } from '../../src/service/core/api-failure.ts'
 import type { Json } from '../../src/values/json.ts'
 import { noColumnRules } from '../../src/values/private-columns.ts'
 import { createTestOnOne, sampled } from '../support/sampled.ts'
+import { waitFor } from '../support/wait.ts'
 import {
   createOutboxFor,
   handledLine,
@@ -584,7 +585,7 @@ test('the response is stored even if the database is unavailable at that time', 
   const o = await createOutboxFor(service, 'postgres')
   await o.queue({ operation: 'note', visitor_id: ids.visitor, content: 'Once.' })
   const pushed = o.push().catch(() => {})
-  await vi.waitFor(() => expect(service.done()).toHaveLength(1), { timeout: 120_000, interval: 5 })
+  await waitFor(() => expect(service.done()).toHaveLength(1))
   // The response comes within this time, while connections to the database are terminated.
   for (const until = Date.now() + 300; Date.now() < until; )
     await o.warehouse.query(`select pg_terminate_backend(pid) from pg_stat_activity
@@ -610,9 +611,7 @@ test('cancelling everything survives a deadlock with other SQL', async () => {
   const cancelled = o.admin.decide('cancelled', {}, { by: 'a person' })
   const { rows } = await client.query('select pg_backend_pid() as pid')
   const waiting = `select 1 from pg_stat_activity where ${rows[0].pid} = any(pg_blocking_pids(pid))`
-  await vi.waitFor(async () => expect(await o.warehouse.query(waiting)).toHaveLength(1), {
-    timeout: 120_000,
-  })
+  await waitFor(async () => expect(await o.warehouse.query(waiting)).toHaveLength(1))
   await touch(first)
   await client.query('commit')
   expect(await cancelled).toMatchObject({ count: 2 })

@@ -2,10 +2,12 @@
  * A sender is suspended beyond its lease and resumes after another took over: nothing is sent
  * twice.
  */
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { sampledTest } from '../support/sampled.ts'
+import { waitFor } from '../support/wait.ts'
 import { startByteCutter } from './byte-cutter.ts'
 import { createOutboxFixture, type OutboxFixture, performedWrites } from './outbox-fixture.ts'
 import type { PushProcessTask } from './push-process.ts'
@@ -50,10 +52,7 @@ for (const [what, stopsAt, inSample] of [
       o.sandbox.resetLog()
       o.sandbox.scriptFault({ kind: 'slow', operation: stopsAt })
       const child = startPushProcess(o)
-      await vi.waitFor(() => expect(o.sandbox.counts().byOperation[stopsAt]).toBe(1), {
-        timeout: 120_000,
-        interval: 2,
-      })
+      await waitFor(() => expect(o.sandbox.counts().byOperation[stopsAt]).toBe(1))
       child.kill('SIGSTOP')
       await expireLeases(o)
       await o.push({ verifyAfterMs: 100 })
@@ -78,7 +77,7 @@ test('a reply of a suspended sender that is not found is uncertain until the sen
   const { promise, resolve: open } = Promise.withResolvers<void>()
   cutter.gate = promise
   const child = startPushProcess(o, `http://127.0.0.1:${cutter.port}`)
-  await vi.waitFor(() => expect(cutter.written.size).toBe(1), { timeout: 120_000, interval: 2 })
+  await waitFor(() => expect(cutter.written.size).toBe(1))
   child.kill('SIGSTOP')
   await expireLeases(o)
   await o.push({ verifyAfterMs: 100 })

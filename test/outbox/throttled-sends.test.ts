@@ -90,7 +90,7 @@ test('the row itself waits until Retry-After has passed, as the record of the pa
   const stopped = new AbortController()
   const pushed = o.push({ signal: stopped.signal })
   const rows = () => o.warehouse.query(`select due_at from writebacks where status = 'queued'`)
-  await expect.poll(() => o.sandbox.counts().byFault['html-429'], { timeout: 30_000 }).toBe(1)
+  await expect.poll(() => o.sandbox.counts().byFault['html-429']).toBe(1)
   await expect.poll(rows).toEqual([{ due_at: expect.toSatisfy((at) => at >= startedAt + 600_000) }])
   stopped.abort()
   await pushed
@@ -101,7 +101,7 @@ test('a visitor who writes during the pause does not hold up the reply', async (
   o.sandbox.scriptFault({ kind: 'foreign-429', operation: 'sendMessage' })
   await o.queue(line(o.conversation(0)))
   const pushed = o.push()
-  await expect.poll(() => o.sandbox.counts().byFault['foreign-429'], { timeout: 120_000 }).toBe(1)
+  await expect.poll(() => o.sandbox.counts().byFault['foreign-429']).toBe(1)
   o.sandbox.mutate.visitorWrites(o.conversation(0), 'Are you there?')
   await pushed
   expect(await o.statuses()).toEqual(['succeeded'])
@@ -151,7 +151,7 @@ for (const [what, switches, writes, becomes] of pauses)
     await sleep(1000)
     await o.queue(reply)
     const pushed = o.push()
-    await expect.poll(() => o.sandbox.counts().byFault['foreign-429'], { timeout: 120_000 }).toBe(1)
+    await expect.poll(() => o.sandbox.counts().byFault['foreign-429']).toBe(1)
     for (const who of writes) {
       if (who === 'visitor') o.sandbox.mutate.visitorWrites(o.conversation(0), 'Are you there?')
       else o.sandbox.mutate.replyArrives(o.conversation(0), reply.content, reply.sender_name)

@@ -3,10 +3,11 @@
  * tried. There is no engine, and no network of its own: `notTried` says what of an entry of
  * docker-compose.yml is only read (test/deploy/deploy.test.ts).
  */
+
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { openWarehouse } from '../../src/app/open.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -21,6 +22,7 @@ import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { freePort } from '../support/private-server.ts'
 import { startPrivateRedis } from '../support/redis-server.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const worker: ComposeService = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), {
@@ -57,7 +59,6 @@ beforeAll(async () => {
   }
 }, 600_000)
 
-const poll = { timeout: 90_000, interval: 250 }
 const size = { conversations: 30, visitors: 20, calls: 10 }
 
 async function serve(): Promise<Sandbox> {
@@ -81,7 +82,7 @@ async function waitUntilReady(container: Container, port: number): Promise<void>
   const failed = container.ended.then((code) => {
     throw new Error(`the worker ended with ${code}: ${container.output()}`)
   })
-  await Promise.race([vi.waitUntil(() => isReady(port), poll), failed])
+  await Promise.race([waitUntil(() => isReady(port)), failed])
   failed.catch(() => {})
 }
 
@@ -187,7 +188,7 @@ test('two workers of the fleet become ready, mirror the service, and stop in tim
   onTestFinished(warehouse.close)
   const counted = async () =>
     Number((await warehouse.query('select count(*) as n from messages'))[0]?.['n'] ?? 0)
-  await vi.waitUntil(async () => (await counted()) > 30, poll)
+  await waitUntil(async () => (await counted()) > 30)
   expect(container.exec('node', '/app/bin/deskmirror.js', 'status')).toContain('messages')
   expect(await isReady(port)).toBe(true)
 

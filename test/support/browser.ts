@@ -65,6 +65,7 @@ async function launch(unpack: Unpack): Promise<Browser> {
   return chromium.launch({
     executablePath: program,
     args: ['--no-sandbox'],
+    timeout: 120_000,
     env: env as Record<string, string>,
   })
 }

@@ -93,12 +93,10 @@ test.each(sampled(publications, (_, index) => index === 0))(
       const text = `select coalesce(array_agg(t::text order by t::text collate "C"), '{}') as rows from ${table} t`
       return (await client.query(text)).rows[0].rows
     }
-    await expect
-      .poll(async () => (await source.client.query(caughtUp)).rows[0].behind, { timeout: 20_000 })
-      .toBe(0)
+    await expect.poll(async () => (await source.client.query(caughtUp)).rows[0].behind).toBe(0)
     for (const table of names)
       await expect
-        .poll(() => rowsOf(copy, table), { timeout: 20_000, message: table })
+        .poll(() => rowsOf(copy, table), { message: table })
         .toEqual(await rowsOf(source, table))
     expect(await findDifferences(copy.warehouse, sandbox)).toEqual([])
   },

@@ -49,7 +49,7 @@ for (const { kind, make } of workerStores) {
 
     sampledTest(on('redis'), 'syncs new rows while years of backfill are pending', async () => {
       const size = {
-        conversations: 150,
+        conversations: 80,
         visitors: 0,
         calls: 0,
         messagesPerConversation: [2, 2],

@@ -5,7 +5,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { renameSync, statSync } from 'node:fs'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { readStatus } from '../../src/maintenance/sql/status-report.ts'
@@ -15,6 +15,7 @@ import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
 import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
+import { waitUntil } from '../support/wait.ts'
 import { type WorkerStores, workerStores } from './fixtures.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 import { type LogReader, waitUntilEqual } from './log-reader.ts'
@@ -28,7 +29,6 @@ const size = {
   messagesPerConversation: [1, 2],
   days: 2,
 } as const
-const pollOptions = { interval: 100, timeout: 120_000 }
 const http = { host: '127.0.0.1', port: 0 }
 
 const startTestSandbox = async () => {
@@ -48,10 +48,7 @@ const readyz = async (address: string | null) => {
 }
 /** Resolves when the worker reports that exactly these are missing. */
 const waitUntilMissing = (address: string | null, ...missing: string[]) =>
-  vi.waitUntil(
-    async () => JSON.stringify((await readyz(address)).missing) === JSON.stringify(missing),
-    pollOptions,
-  )
+  waitUntil(async () => JSON.stringify((await readyz(address)).missing) === JSON.stringify(missing))
 const metricsOf = async (address: string | null) => (await fetch(`${address}/metrics`)).text()
 
 describe('a job that fails', () => {
@@ -271,7 +268,7 @@ test('a Redis that is away is named wherever its failures show, is one log line 
   const failures = () =>
     warehouse.query("select reason from sync_failures where job = 'maintenance'")
   const reasons: unknown[] = []
-  await vi.waitUntil(async () => reasons.push(...(await failures())) > 0, pollOptions)
+  await waitUntil(async () => reasons.push(...(await failures())) > 0)
   const named = `redis://127.0.0.1:${new URL(proxy.url).port}/13`
   expect(reasons).toEqual([{ reason: expect.stringContaining(`cannot use the queue ${named}: `) }])
   proxy.restore()
@@ -281,7 +278,7 @@ test('a Redis that is away is named wherever its failures show, is one log line 
   expect(lines).toMatchObject([{ for_ms: expect.any(Number), errors: expect.any(Number) }])
   expect(logged(worker, 'queue.disconnected')).toMatchObject([{ server: named }])
   expect(logged(worker, 'http.not_ready')).toHaveLength(1)
-  await vi.waitUntil(async () => (await failures()).length === 0, pollOptions)
+  await waitUntil(async () => (await failures()).length === 0)
   expect([...logged(worker, 'warehouse.lost'), ...logged(worker, 'job.failed')]).toEqual([])
   expect(await metricsOf(worker.address)).toMatch(/^deskmirror_queue_errors_total [1-9]/m)
 })

@@ -133,9 +133,7 @@ describe('two workers', () => {
     const approvals = () => texts.filter((text) => text.includes('waits for approval'))
     for (const batchId of ['first', 'second']) {
       await queueFlags(outbox, 1, { status: 'draft', batchId })
-      await expect
-        .poll(() => approvals().length, { timeout: 10_000 })
-        .toBe(batchId === 'first' ? 1 : 2)
+      await expect.poll(() => approvals().length).toBe(batchId === 'first' ? 1 : 2)
     }
     const metrics = await Promise.all(
       workers.map(async ({ address }) => (await fetch(`${address}/metrics`)).text()),

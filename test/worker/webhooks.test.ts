@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -11,6 +11,7 @@ import { emptyRedisDatabase } from '../jobs/queue-fixtures.ts'
 import { findDifferences, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { sampledTest } from '../support/sampled.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
+import { waitUntil } from '../support/wait.ts'
 import { useWorkerStores, type WorkerStores, workerStores } from './fixtures.ts'
 import { startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 import { type LogReader, waitUntilEqual } from './log-reader.ts'
@@ -124,7 +125,7 @@ for (const { kind, make } of workerStores) {
         sandbox.setSwitches({ 'latency.after': 1500 })
         await deliver(worker.address, 'the first')
         const isListed = () => sandbox.log().some(({ path }) => path.includes('/conversations'))
-        await vi.waitUntil(isListed, { interval: 5, timeout: 60_000 })
+        await waitUntil(isListed)
         sandbox.mutate.agentReplies(await idOf(stores.warehouse, 1))
         for (const body of ['the second', 'the third']) await deliver(worker.address, body)
         await worker.waitFor(() => syncsIn(worker) > before)
@@ -149,14 +150,14 @@ for (const { kind, make } of workerStores) {
         await worker.waitFor(isPaused)
         // A job that had begun before the first refusal may still send a request.
         const lists = ['conversations', 'visitors', 'calls']
-        await vi.waitUntil(() => {
+        await waitUntil(() => {
           const paused = worker.log.filter(isPaused)
           return lists.every((list) => paused.some(({ stream }) => stream === list))
-        }, 60_000)
+        })
         sandbox.resetLog()
         const paused = worker.log.filter(isPaused).length
         await deliver(worker.address, '{}')
-        await vi.waitUntil(() => worker.log.filter(isPaused).length > paused, { timeout: 60_000 })
+        await waitUntil(() => worker.log.filter(isPaused).length > paused)
         expect(sandbox.log()).toEqual([])
       },
     )

@@ -3,7 +3,7 @@
  * `push`.
  */
 
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { decideBatch } from '../../src/app/batches.ts'
 import { pushProject } from '../../src/app/push.ts'
 import { createLog } from '../../src/log.ts'
@@ -11,6 +11,7 @@ import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { sampledTest } from '../support/sampled.ts'
+import { waitFor } from '../support/wait.ts'
 import { useWorkerStores, workerStores } from './fixtures.ts'
 import { startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 
@@ -81,7 +82,7 @@ for (const { kind, make } of workerStores) {
         for (const id of conversations()) for (const n of [1, 2, 3]) await reply(id, `${id} ${n}`)
         const options = { onProgress: () => {}, onBudget: () => {}, log, despiteFailures: true }
         await pushProject(config, project, { ...options, signal: new AbortController().signal })
-        await vi.waitFor(expectAllSent, { timeout: 120_000, interval: 200 })
+        await waitFor(expectAllSent)
         const sent = sandbox.ledger().map(({ body }) => (body as { content: string }).content)
         expect(sent.toSorted()).toEqual(
           conversations()
@@ -199,7 +200,7 @@ test('stops a batch at once, goes on with it, and says when it was finished', as
   expect(stopped).toMatchObject({ moved: expect.toSatisfy((moved: number) => moved > 0) })
   const isQuiet = async () =>
     expect((await admin.findBatch('replies'))?.counts.sending ?? 0).toBe(0)
-  await vi.waitFor(isQuiet, { timeout: 120_000, interval: 50 })
+  await waitFor(isQuiet)
   const sent = sandbox.ledger().length
   expect((await admin.findBatch('replies'))?.counts).toEqual({
     succeeded: sent,
@@ -209,6 +210,6 @@ test('stops a batch at once, goes on with it, and says when it was finished', as
   const finishedAt = () => warehouse.query('select finished_at from writeback_batches')
   const isFinished = async () =>
     expect(await finishedAt()).toEqual([{ finished_at: expect.any(String) }])
-  await vi.waitFor(isFinished, { timeout: 120_000, interval: 200 })
+  await waitFor(isFinished)
   expect(sandbox.ledger()).toHaveLength(requests.length)
 })

@@ -1,5 +1,6 @@
 /** The pages about a period, from the address to the answer. */
-import { expect, test, vi } from 'vitest'
+
+import { expect, test } from 'vitest'
 import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
@@ -7,6 +8,7 @@ import type { ProjectConfig } from '../../../src/config/config.ts'
 import { projectScreens } from '../../../src/console/routes/screens.ts'
 import { readMessages } from '../../analytics/sql/facts-fixtures.ts'
 import { readWorkbook } from '../../export/export-world.ts'
+import { waitUntil } from '../../support/wait.ts'
 import {
   call,
   commitRows,
@@ -291,7 +293,7 @@ test('numbers that cannot be counted are not said to be counted still', async ()
     await broken.warehouse.query(`drop view ${view}`)
   expect((await get(`charts?${january}`, 'vera', broken)).status).toBe(503)
   const headers = { cookie: await broken.signIn('vera') }
-  await vi.waitUntil(async () =>
+  await waitUntil(async () =>
     (await broken.ask('/console/p/main', { headers })).text.includes('They cannot be counted: '),
   )
 })

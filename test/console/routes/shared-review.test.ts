@@ -1,11 +1,12 @@
 /** The review that a page needs: one for all who ask for the same. */
 
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { readBatchData } from '../../../src/console/pages/batch.ts'
 import { createReviews } from '../../../src/console/reviews.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
+import { waitUntil } from '../../support/wait.ts'
 import { commit, conversation } from '../../warehouse/row-fixtures.ts'
 import { queueDrafts, replyTo } from '../queued-rows.ts'
 import { startConsole } from './console-server.ts'
@@ -71,7 +72,7 @@ test('reviews of two batches follow one another', async () => {
   await queueDrafts(warehouse, 'small', [replyTo(targets[0]!, 'Hello')])
   await Promise.all([page('big'), page('small'), ask()])
   const all = 2 * alone.reads()
-  await vi.waitUntil(
+  await waitUntil(
     () => order.includes('small') && order.filter((batch) => batch === 'big').length === all,
   )
   // Before, between or after the two of the other batch.

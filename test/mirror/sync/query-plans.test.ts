@@ -2,9 +2,11 @@
  * The query plans of a sync: without new rows, SQLite searches by index and scans no large table;
  * Postgres does not read all messages for each conversation.
  */
+
 import Database from 'better-sqlite3'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { databases } from '../../support/databases.ts'
+import { waitUntil } from '../../support/wait.ts'
 import { withSandbox } from './with-sandbox.ts'
 
 /** The tables that grow with the project. */
@@ -74,7 +76,7 @@ test('a sync into Postgres reads each message a few times through an index', asy
     // A process of the server counts what it read when it ends.
     const others = `select 1 from pg_stat_activity where datname = current_database()
       and backend_type = 'client backend' and pid <> pg_backend_pid()`
-    await vi.waitUntil(async () => (await warehouse.query(others)).length === 0, { interval: 10 })
+    await waitUntil(async () => (await warehouse.query(others)).length === 0)
     const reads = await warehouse.query(`select indexrelname as index, idx_tup_read as rows
       from pg_stat_user_indexes where relname = 'message_rows' and idx_tup_read > 10 * 80 * 30`)
     expect(reads).toEqual([])

@@ -1,7 +1,8 @@
 /**
  * How the requests of one process queue for the budget. The clock is real, the windows are short.
  */
-import { describe, expect, test, vi } from 'vitest'
+
+import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../src/service/core/api-failure.ts'
 import type { Priority } from '../../../src/service/core/api-request.ts'
 import type { Slot } from '../../../src/service/core/budget.ts'
@@ -12,6 +13,7 @@ import {
   createMemoryStore,
 } from '../../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../../src/service/rate-limit/request-budget.ts'
+import { waitFor } from '../../support/wait.ts'
 import { slidingLog } from '../core/limited-servers.ts'
 import {
   answersInOrder,
@@ -170,7 +172,7 @@ describe('updates of the store', () => {
     await budget.acquire(slotRequest('backfill'))
     expect(counted.swaps - before).toBe(1)
     for (const slot of slots.slice(2)) budget.releaseResponded(slot)
-    await vi.waitFor(() => expect(counted.swaps - before).toBe(2), { interval: 5 })
+    await waitFor(() => expect(counted.swaps - before).toBe(2))
   })
 
   test('what still waits to be released is released when the program ends', async () => {
