@@ -85,7 +85,7 @@ export async function readPending(
 ): Promise<void> {
   run.stats.setRemaining(stream, await run.mirror.countPendingParents(stream, run.now()))
   const failed: PendingParent[] = []
-  const tally = { read: 0, refused: [] as string[] }
+  const tally = { read: 0, refused: [] as string[], isAnyNew: false }
   // What becomes pending later belongs to the next run: no incomplete list is reread at once.
   const now = run.now()
   // None is reread twice in one run, even if a clock is set back. A first read does not count.
@@ -111,7 +111,8 @@ export async function readPending(
   if (unread > 0)
     run.stats.fail(stream, `${unread} of its lists could not be read; they will be retried soon`)
   const [why] = tally.refused
-  if (tally.read === 0 && tally.refused.length > 1)
+  // Of those that were refused before, gaps say so, and nothing else may be due.
+  if (tally.read === 0 && tally.refused.length > 1 && tally.isAnyNew)
     run.stats.fail(
       stream,
       `the service refused all ${tally.refused.length} lists that were requested: ${why}`,
@@ -120,14 +121,14 @@ export async function readPending(
 
 /**
  * Reads the children of these parents. Returns those that failed and are worth a retry. `refused`:
- * why, for each list that the service does not let be read.
+ * why, for each list that the service does not let be read; `isAnyNew`: one for the first time.
  */
 async function readAll(
   run: SyncRun,
   stream: ChildStreamName,
   pending: readonly PendingParent[],
   read: ChildReader,
-  tally: { read: number; readonly refused: string[] },
+  tally: { read: number; readonly refused: string[]; isAnyNew: boolean },
 ) {
   const lowWatermark = await readLowWatermark(run)
   const attempt = async (parent: PendingParent) => {
@@ -140,7 +141,10 @@ async function readAll(
     } catch (error) {
       await handleChildFailure(run, stream, parent, error)
       const why = unreadableRowReason(error)
-      if (why !== null && !isNotFound(error)) tally.refused.push(why)
+      if (why !== null && !isNotFound(error)) {
+        tally.refused.push(why)
+        tally.isAnyNew ||= parent.attempts === 0
+      }
       return isRefused(error) ? [] : [parent]
     }
   }

@@ -117,6 +117,9 @@ async function claimOnce(
   })
 }
 
+/** Evidence that says nothing about the next send. */
+const ofLastSend = ['sender', 'verifications', 'statedResult', 'status'] as const
+
 /**
  * Records the send before the request goes out. False: it has expired, was decided otherwise, is no
  * longer first, or the claim was lost. `dueAt`: when to verify it.
@@ -129,14 +132,8 @@ export function markSending(
   dueAt: EpochMs,
 ): Promise<boolean> {
   const { kind, project, typed } = context
-  const {
-    sender: _,
-    verifications: __,
-    statedResult: ___,
-    status: ____,
-    ...rest
-  } = { ...writeback.evidence, ...evidence }
-  const marked = { ...rest, sentWith: writeback.fencingToken }
+  const marked = { ...writeback.evidence, ...evidence, sentWith: writeback.fencingToken }
+  for (const name of ofLastSend) delete marked[name]
   return inDurableTransaction(context, async (trx) => {
     await lockLane(trx, typed('text', writeback.lane))
     await acquireCancellationLock(trx, 'shared')

@@ -248,7 +248,8 @@ async function readConversations(
   >`
     select conversations.id, conversations.synced_at as "syncedAt",
     conversations.deleted_at as "deletedAt",
-      coalesce(visitors.name, visitors.email) as "visitorName", ${shownSql(context, 'conversation')},
+      coalesce(nullif(trim(visitors.name), ''), visitors.email) as "visitorName",
+      ${shownSql(context, 'conversation')},
       last_message_at as "lastMessageAt",
       last_message_sender_type as "lastMessageSenderType", messages.id as "messageId",
       messages.created_at as "messageAt", substr(messages.content, 1,
@@ -305,7 +306,7 @@ async function readVisitors(
   const { db, kind, project } = context
   const { rows } = await sql<MirroredRow>`
     select id, synced_at as "syncedAt", deleted_at as "deletedAt",
-    coalesce(name, email) as "visitorName",
+    coalesce(nullif(trim(name), ''), email) as "visitorName",
     ${shownSql(context, 'visitor')}
     from visitors where project_id = ${project}
     and lower(id) ${inList(kind, inLowerCase(ids))}`.execute(db)

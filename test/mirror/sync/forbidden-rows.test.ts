@@ -31,6 +31,10 @@ test('messages of a conversation that are answered 403 are a gap, and all others
     expect(
       await unexplainedDifferences(warehouse, sandbox, ['conversations', 'visitors', 'calls']),
     ).toEqual([])
+    // Where nothing but such lists is due, their gaps say what is missing.
+    await warehouse.query(`update sync_children set due_at = case when attempts > 0 then 0 end`)
+    expect(await sync()).toMatchObject({ outcome: 'gaps', gaps: { length: gaps.length } })
+
     sandbox.setSwitches({ 'messages.forbidden': 0 })
     expect(await sync({ mode: 'full' })).toMatchObject({ outcome: 'complete', gaps: [] })
     expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
