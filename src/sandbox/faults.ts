@@ -57,9 +57,11 @@ export type FaultKind = keyof typeof faultKinds
 
 export const faultOf = (kind: FaultKind): Fault => faultKinds[kind]
 
-/** A fault for the next matching requests. */
+/** A fault for the next matching requests; without `kind`, only `before` happens. */
 export type ScriptedFault = {
-  readonly kind: FaultKind
+  readonly kind?: FaultKind
+  /** Runs when such a request arrives. */
+  readonly before?: () => void
   readonly operation?: string
   readonly method?: 'GET' | 'POST' | 'PATCH'
   /** Only for paths that contain this, such as an id. */
@@ -84,7 +86,7 @@ export function createFaults(random: SeededRandom, switches: () => Switches) {
   }
   return {
     script(fault: ScriptedFault) {
-      if (!Object.hasOwn(faultKinds, fault.kind))
+      if (fault.kind !== undefined && !Object.hasOwn(faultKinds, fault.kind))
         throw new RangeError(`there is no fault ${fault.kind}`)
       scripted.push({ fault, skip: fault.skip ?? 0, left: fault.times ?? 1 })
     },
@@ -104,7 +106,8 @@ export function createFaults(random: SeededRandom, switches: () => Switches) {
         return null
       }
       entry.left -= 1
-      return entry.fault.kind
+      entry.fault.before?.()
+      return entry.fault.kind ?? null
     },
   }
 }

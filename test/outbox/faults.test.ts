@@ -5,7 +5,6 @@
 import { expect, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import type { FaultKind } from '../../src/sandbox/faults.ts'
-import { waitFor, waitUntil } from '../support/wait.ts'
 import {
   createOutboxFixture,
   type OutboxFixture,
@@ -109,24 +108,30 @@ test('a note, which cannot be read back, is uncertain unless its outcome is know
 })
 
 test('a conflict of what was sent before says that it may have been done then', async () => {
-  const o = await createOutboxFixture({ project: { ...quickFaults.project, verifyAfterMs: 1000 } })
-  o.sandbox.scriptFault({ kind: 'reset-after', operation: 'updateVisitor' })
-  o.sandbox.scriptFault({ kind: 'reset-before', operation: 'setHandled' })
-  o.sandbox.scriptFault({ kind: 'foreign-429-after', operation: 'sendMessage' })
-  const [visitor, c, d] = [o.visitor(0), o.conversation(0), o.conversation(1)]
+  const o = await createOutboxFixture(quickFaults)
+  const visitor = o.visitor(0)
+  const c = o.conversation(0)
+  const d = o.conversation(1)
+  const { scriptFault, mutate } = o.sandbox
+  scriptFault({ kind: 'reset-after', operation: 'updateVisitor' })
+  scriptFault({
+    operation: 'getVisitor',
+    skip: 1,
+    before: () => mutate.renameVisitor(visitor, 'Augusta', null),
+  })
+  scriptFault({
+    kind: 'reset-before',
+    operation: 'setHandled',
+    before: () => mutate.visitorWrites(c, 'Wait!'),
+  })
+  scriptFault({ kind: 'foreign-429-after', operation: 'sendMessage' })
   await o.queue(
     { operation: 'visitor', visitor_id: visitor, name: 'Ada' },
     { operation: 'handled', conversation_id: c, handled: true },
     { operation: 'message', conversation_id: d, content: 'Once.', sender_name: 'Ann' },
   )
-  const pushed = o.push()
-  await waitUntil(
-    () =>
-      o.sandbox.counts().byFault['reset-before'] === 1 && performedWrites(o.sandbox).length === 2,
-  )
-  o.sandbox.mutate.renameVisitor(visitor, 'Augusta', null)
-  o.sandbox.mutate.visitorWrites(c, 'Wait!')
-  await pushed
+  await o.push()
+  expect(performedWrites(o.sandbox)).toHaveLength(2)
   const mayHaveBeenDone = {
     status: 'conflict',
     reason: expect.stringContaining('may have been done then'),
@@ -273,17 +278,18 @@ test('a reply that shows with another text or name is not resent but uncertain',
   for (const [content, name] of variants) {
     const o = await createOutboxFixture({ mirrored: false })
     const [c] = o.conversations() as [string]
-    o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage' })
+    o.sandbox.scriptFault({
+      kind: 'reset-before',
+      operation: 'sendMessage',
+      before: () => o.sandbox.mutate.agentReplies(c, content, name),
+    })
     await o.queue({
       operation: 'message',
       conversation_id: c,
       content: 'Tom & Jerry are on their way to you',
       sender_name: 'Ann',
     })
-    const pushing = o.push({ verifyAfterMs: 600 })
-    await waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1))
-    o.sandbox.mutate.agentReplies(c, content, name)
-    await pushing
+    await o.push()
     expect(await o.all()).toMatchObject([
       { status: 'uncertain', error: expect.stringMatching(/is new in the conversation/) },
     ])
@@ -295,19 +301,21 @@ for (const who of ['a colleague', 'the visitor'] as const) {
   test(`a reply that is not found is uncertain if ${who} has written since`, async () => {
     const o = await createOutboxFixture({ mirrored: false })
     const [c] = o.conversations() as [string]
-    o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage' })
+    const text = 'Can you tell me the number of the order?'
+    const { scriptFault, mutate } = o.sandbox
+    scriptFault({
+      kind: 'reset-before',
+      operation: 'sendMessage',
+      before: () =>
+        who === 'a colleague' ? mutate.agentReplies(c, text, 'Bo') : mutate.visitorWrites(c, text),
+    })
     await o.queue({
       operation: 'message',
       conversation_id: c,
       content: 'Your parcel left today.',
       sender_name: 'Ann',
     })
-    const pushing = o.push({ verifyAfterMs: 600 })
-    await waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1))
-    const text = 'Can you tell me the number of the order?'
-    if (who === 'a colleague') o.sandbox.mutate.agentReplies(c, text, 'Bo')
-    else o.sandbox.mutate.visitorWrites(c, text)
-    await pushing
+    await o.push()
     expect(await o.statuses()).toEqual(['uncertain'])
     expect(performedWrites(o.sandbox)).toEqual([])
   })
