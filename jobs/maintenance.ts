@@ -2,7 +2,7 @@
 import type { Config, ProjectConfig } from '../src/config/config.ts'
 import { queueBackends } from '../src/config/queue-backends.ts'
 import type { FailingJob } from '../src/maintenance/maintenance.ts'
-import { readRuns } from '../src/maintenance/sql/gauges.ts'
+import { readRuns } from '../src/maintenance/sql/project-states.ts'
 import { recordRetentionMs } from '../src/maintenance/sql/retention.ts'
 import { countAllPending } from '../src/mirror/sql/pending-children.ts'
 import type { EpochMs } from '../src/values/time.ts'

@@ -2,7 +2,7 @@
 import type { StreamName } from '../../schema/stream-specs.ts'
 import { updateCallFields } from '../analytics/sql/reference-tables.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { readStreamStates } from '../maintenance/sql/gauges.ts'
+import { readStreamStates } from '../maintenance/sql/project-states.ts'
 import { readGaps } from '../maintenance/sql/status-report.ts'
 import type { SyncMode, SyncProgress, SyncReport } from '../mirror/mirror.ts'
 import { requireConfirmedZone } from '../mirror/sync/rollup-days.ts'

@@ -42,6 +42,8 @@ export {
   readProjectErasure,
   type TableProgress,
 } from './sql/erase-project.ts'
+export type { MoveSide } from './sql/move-rows.ts'
+export { listAnnounced, readConditions, storeAnnounced } from './sql/notifications.ts'
 export {
   isCircuitOpen,
   markSynced,
@@ -50,9 +52,7 @@ export {
   readProjectStates,
   readRuns,
   readStreamStates,
-} from './sql/gauges.ts'
-export type { MoveSide } from './sql/move-rows.ts'
-export { listAnnounced, readConditions, storeAnnounced } from './sql/notifications.ts'
+} from './sql/project-states.ts'
 export {
   listMirroredProjects,
   listPaused,

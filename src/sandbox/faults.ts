@@ -1,4 +1,7 @@
-/** Faults between a client and the service, random or scripted, and the responses that replace. */
+/**
+ * Faults of single requests, random or scripted, and the responses that replace. What holds for all
+ * of them is a switch (`switches.ts`).
+ */
 import { STATUS_CODES } from 'node:http'
 import type { Json } from '../values/json.ts'
 import { type Endpoint, isWrite } from './endpoints.ts'

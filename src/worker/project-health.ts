@@ -15,7 +15,7 @@ import {
   markSynced,
   readProjectStates,
   readStreamStates,
-} from '../maintenance/sql/gauges.ts'
+} from '../maintenance/sql/project-states.ts'
 import { listPaused } from '../maintenance/sql/projects.ts'
 import { deleteExpired, deleteOldRecords } from '../maintenance/sql/retention.ts'
 import { listPendingStreams } from '../mirror/sql/pending-children.ts'

@@ -1,7 +1,7 @@
 /** The worker's metrics, scraped over real HTTP and parsed as Prometheus parses them. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createMetrics, type MetricsOptions } from '../../src/http/metrics.ts'
-import type { ProjectHealth } from '../../src/maintenance/sql/gauges.ts'
+import type { ProjectHealth } from '../../src/maintenance/sql/project-states.ts'
 import { captureLog, startTestServer } from './test-server.ts'
 
 const shop: ProjectHealth = {

@@ -1,7 +1,7 @@
 /** Sends write-backs to a service with a wrong clock that changes replies and loses responses. */
 import { expect } from 'vitest'
 import type { OutboxEntry } from '../../src/outbox/core/outbox-entry.ts'
-import { maxSends } from '../../src/outbox/send/send-request.ts'
+import { maxSends } from '../../src/outbox/send/settle-request.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import {

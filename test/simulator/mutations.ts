@@ -79,7 +79,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     promise: 'a request that may have arrived counts as one that did',
-    file: 'src/outbox/send/send-request.ts',
+    file: 'src/outbox/send/settle-request.ts',
     line: `      if (!mayHaveBeenSent) return`,
     instead: `      if (!mayHaveBeenSent || status === null) return`,
   },

@@ -6,7 +6,7 @@ import { epochSeconds } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
 import { type Announced, type Condition, levelOf } from '../core/notifications.ts'
-import { isCircuitOpen } from './gauges.ts'
+import { isCircuitOpen } from './project-states.ts'
 import { readPause, readProjectIncidents } from './projects.ts'
 
 /** What failed earlier is no news. */

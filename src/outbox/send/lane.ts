@@ -48,6 +48,7 @@ import {
   type Verification,
   type WritebackDeps,
 } from '../handlers/operation-handler.ts'
+import { sendRequest } from './send-request.ts'
 import {
   backOffMs,
   isOfService,
@@ -56,11 +57,10 @@ import {
   refreshMirror,
   type SendTask,
   type SendTaskResult,
-  sendRequest,
   settleTask,
   toTaskResult,
   verificationsNeeded,
-} from './send-request.ts'
+} from './settle-request.ts'
 
 /** Lanes per process: enough to use a key's write rate when responses take a second. */
 export const maxConcurrentLanes = 6

@@ -18,7 +18,7 @@
  *
  * The state is one record that all processes share (`budget-store.ts`): each change is a
  * compare-and-set on the last one, by the clock of the store. If the record may have been lost, or
- * is older than what a process has seen, nothing is sent for a whole window (`fail-closed.ts`).
+ * is older than what a process has seen, nothing is sent for a whole window (`close-budget.ts`).
  *
  * The invariant: whatever a process, a clock or a store does, the service counts no more requests
  * in a window than its limit. `simulation.test.ts` proves it with servers that count in every way

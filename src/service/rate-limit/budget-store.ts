@@ -27,7 +27,7 @@ import {
   invalidReason,
   nextReference,
   startBudget,
-} from '../core/fail-closed.ts'
+} from '../core/close-budget.ts'
 
 /**
  * Runs while the machine is suspended. Where it goes back, as when a virtual machine moves, the

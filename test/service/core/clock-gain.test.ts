@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clockGainMs, nextReference } from '../../../src/service/core/fail-closed.ts'
+import { clockGainMs, nextReference } from '../../../src/service/core/close-budget.ts'
 
 const reading = (store: number, from: number, to = from) => ({ store, from, to })
 

@@ -18,7 +18,7 @@ import {
   closeBudget,
   nextReference,
   toleratedGainMs,
-} from '../../../src/service/core/fail-closed.ts'
+} from '../../../src/service/core/close-budget.ts'
 import { addSlots, noTakenSlots } from '../../../src/service/core/slots.ts'
 import type { EpochMs } from '../../../src/values/time.ts'
 import type { LimitedServer } from './limited-servers.ts'

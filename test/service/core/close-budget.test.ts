@@ -12,7 +12,7 @@ import {
   releaseSlot,
 } from '../../../src/service/core/budget.ts'
 import { decodeBudgetState, encodeBudgetState } from '../../../src/service/core/budget-record.ts'
-import { closeBudget, invalidReason, startBudget } from '../../../src/service/core/fail-closed.ts'
+import { closeBudget, invalidReason, startBudget } from '../../../src/service/core/close-budget.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { everyServer, policy, slidingLog, windowMs } from './limited-servers.ts'
 import { type Burst, maxDurationMs, maxInWindow, simulate } from './simulated-world.ts'
