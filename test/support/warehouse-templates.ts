@@ -14,7 +14,7 @@ import { makeOnce } from './make-once.ts'
 /** The rows of a template, under a name of their own. None: a warehouse without rows. */
 export type Filling = {
   readonly name: string
-  readonly fill: (warehouse: Warehouse) => Promise<unknown>
+  readonly fill: (warehouse: Warehouse, url: string) => Promise<unknown>
 }
 
 /** The path of a SQLite warehouse, to be copied. */
@@ -34,7 +34,7 @@ export async function sqliteTemplate(filling?: Filling): Promise<string> {
 
 async function openAndFill(url: string, filling?: Filling): Promise<void> {
   const warehouse = await openWarehouse(url)
-  await filling?.fill(warehouse)
+  await filling?.fill(warehouse, url)
   await warehouse.close()
 }
 
