@@ -30,12 +30,13 @@ export function redactSecrets(text: string, secrets: readonly string[]): string 
 export function hideTexts(text: string, hidden: readonly string[], by = '[not stored]'): string {
   // A text may be a part of another one, whose rest would stay.
   const longestFirst = hidden.toSorted((a, b) => b.length - a.length)
-  return longestFirst.reduce((shown, value) => hideText(shown, fold(value).folded, by), text)
+  return longestFirst.reduce((shown, value) => hideText(shown, value, by), fold(text)).text
 }
 
-function hideText(text: string, value: string, by: string): string {
-  if (value === '') return text
-  const { folded, placeOf } = fold(text)
+function hideText(shown: FoldedText, hidden: string, by: string): FoldedText {
+  const { text, folded, placeOf } = shown
+  const value = fold(hidden).folded
+  if (value === '' || !folded.includes(value)) return shown
   const parts: string[] = []
   let from = 0
   for (let at = folded.indexOf(value), end = 0; at !== -1; at = folded.indexOf(value, end)) {
@@ -45,17 +46,24 @@ function hideText(text: string, value: string, by: string): string {
     parts.push(text.slice(from, placeOf(at)))
     from = placeOf(end)
   }
-  return [...parts, text.slice(from)].join(by)
+  return fold([...parts, text.slice(from)].join(by))
+}
+
+/** `placeOf`: of a letter of `folded`, that in the text. */
+type FoldedText = {
+  readonly text: string
+  readonly folded: string
+  readonly placeOf: (at: number) => number
 }
 
 const isAscii = (text: string) => !/\P{ASCII}/u.test(text)
 
 /**
  * Equal for texts that differ in case or accents only, also where letters are composed otherwise or
- * have another length: `Straße`, `STRASSE`. `placeOf`: of a letter of it, that in the text.
+ * have another length: `Straße`, `STRASSE`.
  */
-function fold(text: string): { folded: string; placeOf: (at: number) => number } {
-  if (isAscii(text)) return { folded: text.toLowerCase(), placeOf: (at) => at }
+function fold(text: string): FoldedText {
+  if (isAscii(text)) return { text, folded: text.toLowerCase(), placeOf: (at) => at }
   let folded = ''
   const places: number[] = []
   let at = 0
@@ -67,5 +75,5 @@ function fold(text: string): { folded: string; placeOf: (at: number) => number }
     folded += bare
     at += letter.length
   }
-  return { folded, placeOf: (index) => places[index] ?? text.length }
+  return { text, folded, placeOf: (index) => places[index] ?? text.length }
 }

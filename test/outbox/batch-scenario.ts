@@ -278,7 +278,7 @@ async function changeByOthers(fixture: OutboxFixture): Promise<ReadonlyMap<strin
   sandbox.setSwitches({ 'fault.rate': 0 })
   sandbox.advance(2000)
   rename(seen, 'seen')
-  await syncOnce(instance.url ?? '', sandbox)
+  await syncOnce(instance.url ?? '', sandbox, { streams: ['visitors'] })
   sandbox.advance(2000)
   rename(unseen, 'unseen')
   setFaults(fixture)

@@ -2,7 +2,6 @@
  * A 429 after a write: the documented one says that nothing was done; what shows otherwise forbids
  * another send.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { listBatches } from '../../src/app/batches.ts'
 import { readStatus } from '../../src/maintenance/sql/status-report.ts'
@@ -148,7 +147,7 @@ for (const [what, switches, writes, becomes] of pauses)
     for (const words of ['Hello?', 'It is urgent.'])
       o.sandbox.mutate.visitorWrites(o.conversation(0), words)
     // Times have whole seconds.
-    await sleep(1000)
+    o.sandbox.advance(1000)
     await o.queue(reply)
     const pushed = o.push()
     await expect.poll(() => o.sandbox.counts().byFault['foreign-429']).toBe(1)

@@ -104,7 +104,7 @@ export function sourceVersion(): string {
 
 function hashSources(): string {
   const hash = createHash('sha1')
-  for (const folder of ['schema', 'src', 'test/simulator', 'test/analytics']) {
+  for (const folder of ['schema', 'src', 'test/simulator', 'test/analytics', 'test/outbox']) {
     const path = join(import.meta.dirname, '../..', folder)
     for (const file of readdirSync(path, { recursive: true, encoding: 'utf8' }))
       hash.update(`${file} ${statSync(join(path, file)).mtimeMs}\n`)

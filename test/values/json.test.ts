@@ -1,4 +1,5 @@
 /** Lossless JSON. */
+import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Json } from '../../src/values/json.ts'
@@ -61,7 +62,8 @@ describe('round trip', () => {
   test('a value that was written is read back equal', () => {
     fc.assert(
       fc.property(tree, (value) => {
-        expect(parseJson(stringifyJson(value))).toEqual(value)
+        // Vitest's own comparison takes ten times as long.
+        deepStrictEqual(parseJson(stringifyJson(value)), value)
       }),
       { numRuns: 200 },
     )

@@ -13,6 +13,7 @@ import {
 } from '../../../src/analytics/core/calendar.ts'
 import type { WeeklyHours } from '../../../src/config/business-hours.ts'
 import type { Weekday } from '../../../src/values/time.ts'
+import { sampledCount } from '../../support/sampled.ts'
 
 const at = (text: string) => Date.parse(text) / 1000
 const utc = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000', '')
@@ -184,7 +185,9 @@ describe('whatever the zone and the hours', () => {
       expect(seconds).toBeGreaterThanOrEqual(0)
       expect(seconds).toBeLessThanOrEqual(length)
     }
-    fc.assert(fc.property(settings, instant, fc.nat(500_000), check))
+    fc.assert(fc.property(settings, instant, fc.nat(500_000), check), {
+      numRuns: sampledCount(40, 100),
+    })
   })
 
   test('the business time of two parts is that of the whole', () => {
@@ -192,7 +195,9 @@ describe('whatever the zone and the hours', () => {
       const { businessSeconds } = createCalendar(calendar)
       expect(businessSeconds(a, b) + businessSeconds(b, c)).toBe(businessSeconds(a, c))
     }
-    fc.assert(fc.property(settings, instant, instant, instant, check))
+    fc.assert(fc.property(settings, instant, instant, instant, check), {
+      numRuns: sampledCount(40, 100),
+    })
   })
 
   test('from 0:00 to 24:00 is calendar time', () => {
@@ -200,7 +205,9 @@ describe('whatever the zone and the hours', () => {
       const calendar = createCalendar({ timeZone, hours: daily(hours(0, 24)), holidays: {} })
       expect(calendar.businessSeconds(from, to)).toBe(to - from)
     }
-    fc.assert(fc.property(fc.constantFrom(...zones), instant, instant, check))
+    fc.assert(fc.property(fc.constantFrom(...zones), instant, instant, check), {
+      numRuns: sampledCount(40, 100),
+    })
   })
 
   test('it is what asking the clock every minute finds', () => {

@@ -1,7 +1,7 @@
 /** `migrate --grant`: a role of Postgres reads the objects for analysts, and nothing else. */
 
 import pg from 'pg'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest'
 import { grantToAnalyst } from '../../../src/analytics/sql/grant.ts'
 import { grantedNames } from '../../../src/analytics/views/all-views.ts'
 import { openWarehouse, type Warehouse } from '../../../src/app/open.ts'
@@ -17,24 +17,32 @@ const hostileNames = [
 ]
 const password = 'only for tests'
 
-/** A warehouse in its own database, and a role that exists until the end of the test. */
+let database: Awaited<ReturnType<typeof createDatabaseWith>>
+let warehouse: Warehouse
+beforeAll(async () => {
+  database = await createDatabaseWith('UTF8')
+  warehouse = await openWarehouse(database.url)
+})
+afterAll(async () => {
+  await warehouse.close()
+  await database.drop()
+})
+
+/** A role that exists until the end of the test, and what it may ask. */
 async function openWithRole(role: string) {
-  const { url, drop } = await createDatabaseWith('UTF8')
-  const warehouse = await openWarehouse(url)
   const name = pg.escapeIdentifier(role)
   await warehouse.query(`create role ${name} login password '${password}'`)
-  const asRole = new URL(url)
+  const asRole = new URL(database.url)
   asRole.username = encodeURIComponent(role)
   asRole.password = encodeURIComponent(password)
   const client = new pg.Client({ connectionString: asRole.href })
   await client.connect()
   onTestFinished(async () => {
     await client.end()
-    await warehouse.close()
-    await drop()
-    await runAs(inject('postgresUrl'), `drop role ${name}`)
+    await warehouse.query(`drop owned by ${name}`)
+    await warehouse.query(`drop role ${name}`)
   })
-  return { warehouse, query: async (text: string) => (await client.query(text)).rows }
+  return async (text: string) => (await client.query(text)).rows
 }
 
 async function runAs(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
@@ -47,7 +55,7 @@ async function runAs(url: string, text: string): Promise<readonly Record<string,
   }
 }
 
-const listRelations = async (warehouse: Warehouse) =>
+const listRelations = async () =>
   (
     await warehouse.query(`select relname as name from pg_class
       where relnamespace = current_schema()::regnamespace and relkind in ('r', 'v') order by relname`)
@@ -55,14 +63,14 @@ const listRelations = async (warehouse: Warehouse) =>
 
 for (const role of hostileNames) {
   test(`the role reads every object for analysts and nothing else: ${role}`, async () => {
-    const { warehouse, query } = await openWithRole(role)
+    const query = await openWithRole(role)
     await expect(query('select * from fct_wait')).rejects.toThrow('permission denied')
     expect(await grantToAnalyst(warehouse.db, warehouse.kind, role)).toEqual({
       role,
       granted: grantedNames,
       otherReadable: [],
     })
-    for (const name of await listRelations(warehouse)) {
+    for (const name of await listRelations()) {
       const read = query(`select * from ${name} limit 1`)
       if (grantedNames.includes(name)) await expect(read, name).resolves.toBeInstanceOf(Array)
       else await expect(read, name).rejects.toThrow('permission denied')
@@ -72,15 +80,14 @@ for (const role of hostileNames) {
 }
 
 test('every fact, dimension and report of the database is granted', async () => {
-  const { warehouse } = await openWithRole('analyst of names')
   const granted =
     /^(dim|fct|report)_|^_metabase|^(zone_offsets|business_spans|analytics_rollups|analytics_metrics)$/
-  const expected = (await listRelations(warehouse)).filter((name) => granted.test(name))
+  const expected = (await listRelations()).filter((name) => granted.test(name))
   expect([...grantedNames].sort()).toEqual(expected)
 })
 
 test('a second grant changes nothing, and what the role could read before is said', async () => {
-  const { warehouse } = await openWithRole('analyst before')
+  await openWithRole('analyst before')
   await warehouse.query('grant select on messages to "analyst before"')
   const first = await grantToAnalyst(warehouse.db, warehouse.kind, 'analyst before')
   expect(first.otherReadable).toEqual(['messages'])

@@ -11,7 +11,7 @@ import { openImportBuffer } from '../../../src/imports/import-buffer.ts'
 import { formatRows, type MistakeKind } from '../../../src/imports/mistake-kinds.ts'
 import type { WritebackReview } from '../../../src/outbox/core/review/terms.ts'
 import { mistakeText } from '../../../src/outbox/core/writeback-request.ts'
-import { configOf, projectConfigOf, syncOnce } from '../../mirror/sync/sync-sandbox.ts'
+import { configOf, projectConfigOf } from '../../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture, type OutboxFixture } from '../../outbox/outbox-fixture.ts'
 import { createTempFolder } from '../../support/temp-folder.ts'
 import { chunks, emptyLookups, parseAllLines } from '../request-fixtures.ts'
@@ -150,11 +150,7 @@ async function readByExcel(rows: ReturnType<typeof validRows>) {
 describe('sent', () => {
   test('the review before is what happens, row by row, but where the service moved meanwhile', async () => {
     const o = await createOutboxFixture({
-      size: { conversations: 120, visitors: 120, calls: 0 },
-      mirrored: false,
-    })
-    await syncOnce(o.instance.url!, o.sandbox, {
-      streams: ['conversations', 'messages', 'visitors'],
+      size: { conversations: 120, messagesPerConversation: [1, 2], visitors: 120, calls: 0 },
     })
     const { reviews, report } = await importSheet(o)
     expect(report).toMatchObject({
