@@ -10,12 +10,13 @@ import { decideBatch, revertBatchOf, showBatch } from '../../src/app/batches.ts'
 import { decideWritebacks } from '../../src/app/outbox.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
-import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
+import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { createRandomInt, type Kills, pushWithKills, type RandomInt } from './killed-senders.ts'
 import {
   createOutboxFixture,
   type OutboxFixture,
   type RequestLine,
+  syncTargets,
   toRequest,
 } from './outbox-fixture.ts'
 
@@ -278,7 +279,7 @@ async function changeByOthers(fixture: OutboxFixture): Promise<ReadonlyMap<strin
   sandbox.setSwitches({ 'fault.rate': 0 })
   sandbox.advance(2000)
   rename(seen, 'seen')
-  await syncOnce(instance.url ?? '', sandbox, { streams: ['visitors'] })
+  await syncTargets(instance.url ?? '', sandbox)
   sandbox.advance(2000)
   rename(unseen, 'unseen')
   setFaults(fixture)

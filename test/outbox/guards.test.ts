@@ -2,9 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
-import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createTestOnOne } from '../support/sampled.ts'
-import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
+import { createOutboxFixture, performedWrites, syncTargets } from './outbox-fixture.ts'
 
 test('the mirror knows a target also by its id in upper case, so newer changes are noticed', async () => {
   const o = await createOutboxFixture()
@@ -112,7 +111,7 @@ describe('a conversation is marked handled', () => {
         const o = await createOutboxFixture({ ...clock, mirrored: false })
         const [c, d] = [o.conversation(0), o.conversation(1)]
         const [first, second] = [c, d].map((id) => o.sandbox.mutate.visitorWrites(id, 'Hello?'))
-        await syncOnce(o.instance.url!, o.sandbox)
+        await syncTargets(o.instance.url!, o.sandbox)
         const expected = (id: number) => (seen === 'the expected message' ? { expect: id } : {})
         await o.queue(
           { operation: 'handled', conversation_id: c, handled: true, ...expected(first!.id) },

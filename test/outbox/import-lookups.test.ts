@@ -4,10 +4,9 @@
 
 import { describe, expect, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
-import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
 import { createTestOnOne } from '../support/sampled.ts'
-import { createOutboxFixture, type OutboxFixture } from './outbox-fixture.ts'
+import { createOutboxFixture, type OutboxFixture, syncTargets } from './outbox-fixture.ts'
 
 const testOnOne = createTestOnOne()
 
@@ -104,7 +103,7 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
     const o = await createOutboxFixture({ database: database as 'sqlite' | 'postgres' })
     o.sandbox.mutate.agentReplies(o.conversation(3), 'our words by hand')
     o.sandbox.mutate.visitorWrites(o.conversation(3), 'our visitor')
-    await syncOnce(o.instance.url!, o.sandbox)
+    await syncTargets(o.instance.url!, o.sandbox)
     expect(await contentsOf(o, o.conversation(3), o.conversation(4))).toEqual([
       ['our words by hand', expect.stringMatching(/^2026-06-01T/)],
     ])

@@ -58,15 +58,19 @@ const startUsual = (options: SandboxOptions) =>
     switches: { 'rate.kind': 'off', ...options.switches },
   })
 
-const mirrorTargets = (url: string, sandbox: Sandbox) =>
-  syncOnce(url, sandbox, { streams: ['conversations', 'messages', 'visitors'] })
+/** Mirrors what write-backs are for, and nothing else. */
+export const syncTargets = (
+  url: string,
+  sandbox: Sandbox,
+  mode: 'incremental' | 'full' = 'incremental',
+) => syncOnce(url, sandbox, { mode, streams: ['conversations', 'messages', 'visitors'] })
 
 /** Made once, as the sandbox has the same rows each time, and a sync takes most of a test's time. */
 const usualMirror: Filling = {
   name: 'outbox',
   fill: async (_, url) => {
     const sandbox = await startUsual({})
-    await mirrorTargets(url, sandbox).finally(sandbox.stop)
+    await syncTargets(url, sandbox).finally(sandbox.stop)
   },
 }
 
@@ -93,7 +97,7 @@ export async function createOutboxFixture({
   const instance = await (isUsual ? testDatabase.make(usualMirror) : testDatabase.makeForSandbox())
   onTestFinished(() => instance.drop())
   addSendRecord(instance)
-  if (mirrored && !isUsual) await mirrorTargets(instance.url!, sandbox)
+  if (mirrored && !isUsual) await syncTargets(instance.url!, sandbox)
   const warehouse = await instance.open()
   const admin = createOutbox(warehouse.projectDb(sandbox.projectId))
   const projectWith = (over: Partial<ProjectConfig>) =>

@@ -8,12 +8,17 @@ import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { pushProject } from '../../src/app/push.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
-import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
+import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
 import { sampledTest } from '../support/sampled.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { openTestWarehouse } from '../warehouse/test-warehouse.ts'
-import { createOutboxFixture, type OutboxFixture, performedWrites } from './outbox-fixture.ts'
+import {
+  createOutboxFixture,
+  type OutboxFixture,
+  performedWrites,
+  syncTargets,
+} from './outbox-fixture.ts'
 import { queueBatch, reviewQueued } from './review-scenario.ts'
 
 /** Backs the warehouse up, sends, and returns what sends from the backup. */
@@ -67,10 +72,7 @@ for (const [clock, offset] of [
         })
         const backup = await sendAndRestore(o)
         expect(performedWrites(o.sandbox)).toHaveLength(4)
-        if (isSynced)
-          await syncOnce(backup.url, o.sandbox, {
-            streams: ['conversations', 'messages', 'visitors'],
-          })
+        if (isSynced) await syncTargets(backup.url, o.sandbox)
         const reads = o.sandbox.counts().total
         await backup.push()
         expect(performedWrites(o.sandbox)).toHaveLength(4)
@@ -103,7 +105,7 @@ for (const { name: database } of databases)
       (await reviewQueued(o)).reviews.map(({ outcome, reason, why }) => [outcome, reason, why])
     const willBeSent = ['would_send', null, null]
     expect(await verdicts()).toEqual([willBeSent, willBeSent, willBeSent])
-    await syncOnce(o.instance.url!, o.sandbox, { streams: ['conversations', 'messages'] })
+    await syncTargets(o.instance.url!, o.sandbox)
     const isThere = expect.stringMatching(
       /^it is there already: message \d+ has the same words, and is newer than this$/,
     )
@@ -125,7 +127,7 @@ test('a person who has seen that it is there can send it all the same', async ()
 test('the same words that were there before are no reason, nor are those of another reply of ours', async () => {
   const o = await createOutboxFixture()
   o.sandbox.mutate.agentReplies(o.conversation(0), 'We have found it.', 'Ann')
-  await syncOnce(o.instance.url!, o.sandbox, { streams: ['conversations', 'messages'] })
+  await syncTargets(o.instance.url!, o.sandbox)
   o.sandbox.advance(60_000)
   await o.warehouse.query(`insert into writebacks (operation, conversation_id, payload, created_at) values
     ('message', '${o.conversation(0)}', '{"content":"We have found it.","sender_name":"Ann"}', '2090-01-01T00:00:00Z')`)

@@ -5,10 +5,9 @@
 
 import { expect, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
-import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
 import { createTestOnOne } from '../support/sampled.ts'
-import { createOutboxFixture } from './outbox-fixture.ts'
+import { createOutboxFixture, syncTargets } from './outbox-fixture.ts'
 import {
   actualEffects,
   createMixedRows,
@@ -55,7 +54,7 @@ for (const { name } of databases) {
       )
       sandbox.advance(2000)
       sandbox.mutate.visitorWrites(conversation(1), 'One more thing.')
-      await syncOnce(fixture.instance.url!, sandbox)
+      await syncTargets(fixture.instance.url!, sandbox)
       const rows = events.map(({ id }, n) => ({
         operation: 'message',
         conversation_id: conversation(n),
@@ -92,7 +91,7 @@ for (const { name } of databases) {
         handled,
       })
       for (const n of [0, 1, 2, 3, 4]) sandbox.mutate.setHandled(conversation(n), false)
-      await syncOnce(fixture.instance.url!, sandbox)
+      await syncTargets(fixture.instance.url!, sandbox)
       await queueBatch(fixture, [
         handle(0),
         handle(1),
@@ -109,7 +108,7 @@ for (const { name } of databases) {
       sandbox.mutate.setHandled(conversation(4), true)
       sandbox.mutate.renameVisitor(visitor(0), 'Eve', null)
       sandbox.mutate.renameVisitor(visitor(1), 'Ada Q. Example', null)
-      await syncOnce(fixture.instance.url!, sandbox, { mode: 'full' })
+      await syncTargets(fixture.instance.url!, sandbox, 'full')
       const { reviews } = await reviewQueued(fixture)
       expect(reviews.map(({ outcome, why }) => `${outcome}: ${why}`)).toEqual([
         expect.stringMatching(/^stands_against: a visitor wrote at /),

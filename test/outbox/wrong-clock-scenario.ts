@@ -3,12 +3,12 @@ import { expect } from 'vitest'
 import type { OutboxEntry } from '../../src/outbox/core/outbox-entry.ts'
 import { maxSends } from '../../src/outbox/send/settle-request.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
-import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import {
   createOutboxFixture,
   type OutboxFixture,
   type OutboxFixtureOptions,
   type RequestLine,
+  syncTargets,
 } from './outbox-fixture.ts'
 
 type SwitchSets = Readonly<Record<string, Partial<Switches>>>
@@ -79,7 +79,7 @@ export async function runClockScenario({
   })
   // Every conversation has a new visitor message.
   for (const id of fixture.conversations()) fixture.sandbox.mutate.visitorWrites(id, 'And?')
-  await syncOnce(fixture.instance.url!, fixture.sandbox)
+  await syncTargets(fixture.instance.url!, fixture.sandbox)
   fixture.sandbox.setSwitches({ 'fault.rate': 0.5, 'fault.on': 'writes', 'fault.kinds': faults })
   await fixture.queue(...createLines(fixture, writebacks, targets))
   await fixture.push({ despiteFailures: true })

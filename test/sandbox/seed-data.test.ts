@@ -69,6 +69,8 @@ for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
       sandbox.advance(90_000)
       sandbox.applyRandomMutations(50, step)
     }
+    // The order of the lists is nothing to these.
+    if (field !== 'updatedAt') return
     for (const { id } of sandbox.truth('conversations')) {
       expect(await list(`/public/conversations/${id}/messages`)).toEqual(truth('messages', id))
     }
