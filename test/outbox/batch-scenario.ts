@@ -39,7 +39,7 @@ const everyKill: Kills['killIntervalMs'] = [300, 900]
 
 export async function runBatchScenario(scenario: BatchScenario): Promise<void> {
   const { database, rows, targets, processes, workers, kills } = scenario
-  const size = { conversations: targets, visitors: targets, calls: 1 }
+  const size = { conversations: targets, visitors: targets, calls: 1, messagesPerConversation: 2 }
   const fixture = await createOutboxFixture({ database, size })
   const run = createRun(fixture)
   const randomInt = createRandomInt(rows)

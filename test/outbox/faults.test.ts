@@ -323,7 +323,7 @@ for (const who of ['a colleague', 'the visitor'] as const) {
 
 test('a reply without a response is uncertain if the service silently lists only the first messages', async () => {
   const o = await createOutboxFixture({
-    size: { conversations: 3, messagesPerConversation: [5, 6], days: 2 },
+    size: { conversations: 3, messagesPerConversation: [5, 6], visitors: 1, days: 2 },
     switches: {
       'messages.paging': 'before',
       'messages.order': 'oldest',

@@ -23,7 +23,7 @@ export async function runKillScenario({
 }: KillScenario): Promise<OutboxFixture> {
   const fixture = await createOutboxFixture({
     database,
-    size: { conversations: targets, visitors: targets, calls: 1 },
+    size: { conversations: targets, visitors: targets, calls: 1, messagesPerConversation: [1, 4] },
   })
   const randomInt = createRandomInt(writebacks)
   await fixture.queue(...createLines(fixture, writebacks, randomInt))

@@ -21,7 +21,9 @@ import {
 const testOnOne = createTestOnOne()
 
 test('120 rows do what the review of the file and of the batch say', async () => {
-  const fixture = await createOutboxFixture({ size: { conversations: 20, visitors: 15, calls: 1 } })
+  const fixture = await createOutboxFixture({
+    size: { conversations: 20, messagesPerConversation: [1, 4], visitors: 15, calls: 1 },
+  })
   const ahead = createPlainRows(fixture)
   await fixture.queue(...ahead)
   const rows = createMixedRows(fixture, 120)
