@@ -21,7 +21,7 @@ import {
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 import { factsOf } from './facts-settings.ts'
 
-export async function openFactsWarehouse(db: Pick<TestDatabase, 'make'>) {
+export async function openFactsWarehouse(db: TestDatabase) {
   const opened = await openTestWarehouse(db)
   return {
     ...opened,

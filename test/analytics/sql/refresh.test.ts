@@ -8,7 +8,6 @@ import { openMirror } from '../../../src/app/facts.ts'
 import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import { databases, type TestDatabase } from '../../support/databases.ts'
 import { createTestOnOne } from '../../support/sampled.ts'
-import type { Filling } from '../../support/warehouse-templates.ts'
 import { activity, commit, conversation, message, timeAt } from '../../warehouse/row-fixtures.ts'
 import {
   mirrorSomeRows,
@@ -94,17 +93,10 @@ const changes: Readonly<Record<string, (mirror: Mirror) => Promise<unknown>>> = 
 
 const [sqlite, ...postgresDatabases] = databases
 
-/** Made once: every change begins there. */
-const someFacts: Filling = {
-  name: 'facts',
-  fill: async (warehouse) => {
-    await mirrorSomeRows(openMirror(warehouse, 'main'))
-    await factsOf(warehouse).refresh()
-  },
-}
-
 async function expectFactsToFollow(db: TestDatabase, titles: readonly string[]): Promise<void> {
-  const { warehouse, mirror, facts } = await openFactsWarehouse({ make: () => db.make(someFacts) })
+  const { warehouse, mirror, facts } = await openFactsWarehouse(db)
+  await mirrorSomeRows(mirror)
+  await facts.refresh()
   for (const title of titles) {
     const before = await readFacts(warehouse)
     await changes[title]?.(mirror)
