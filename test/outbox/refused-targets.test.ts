@@ -86,16 +86,18 @@ for (const answer of sampledAnswers)
 test('a reply whose answer was lost is uncertain if its conversation is refused then', async () => {
   for (const answer of sampledAnswers) {
     const o = await createOutboxFixture()
-    o.sandbox.scriptFault({ kind: 'reset-after', operation: 'sendMessage' })
-    await o.queue(lines.message!(o, 0), lines.message!(o, 1))
-    const pushed = o.push({ verifyAfterMs: 500 })
-    await expect.poll(() => performedWrites(o.sandbox).length).toBeGreaterThan(0)
-    const [first] = performedWrites(o.sandbox)
-    o.sandbox.setSwitches({
-      'refused.paths': String(first?.params.conversationId),
-      'refused.answer': answer,
+    const { scriptFault, setSwitches } = o.sandbox
+    const path = o.conversation(0)
+    const refuse = () => setSwitches({ 'refused.paths': path, 'refused.answer': answer })
+    scriptFault({
+      kind: 'reset-after',
+      operation: 'sendMessage',
+      path,
+      // The next reading is the verification.
+      before: () => scriptFault({ method: 'GET', path, before: refuse }),
     })
-    await pushed
+    await o.queue(lines.message!(o, 0), lines.message!(o, 1))
+    await o.push()
     expect((await o.statuses()).toSorted()).toEqual(['succeeded', 'uncertain'])
     expect(performedWrites(o.sandbox)).toHaveLength(2)
   }
@@ -120,10 +122,9 @@ describe('a key that is denied', () => {
   test('while a push runs fails none of what is left', async () => {
     const o = await createOutboxFixture({ switches: { 'latency.after': 20 } })
     await o.queue(...o.conversations().map((_, n) => lines.handled!(o, n)))
-    const pushed = o.push().catch(() => {})
-    await expect.poll(() => performedWrites(o.sandbox).length).toBeGreaterThan(1)
-    o.sandbox.revokeKey(o.sandbox.key)
-    await pushed
+    const { scriptFault, revokeKey, key } = o.sandbox
+    scriptFault({ operation: 'setHandled', skip: 2, before: () => revokeKey(key) })
+    await o.push().catch(() => {})
     expect(new Set(await o.statuses())).toEqual(new Set(['succeeded', 'queued']))
   })
 })

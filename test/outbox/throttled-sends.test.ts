@@ -97,12 +97,13 @@ test('the row itself waits until Retry-After has passed, as the record of the pa
 
 test('a visitor who writes during the pause does not hold up the reply', async () => {
   const o = await createOutboxFixture({ project: quick })
-  o.sandbox.scriptFault({ kind: 'foreign-429', operation: 'sendMessage' })
+  o.sandbox.scriptFault({
+    kind: 'foreign-429',
+    operation: 'sendMessage',
+    before: () => o.sandbox.mutate.visitorWrites(o.conversation(0), 'Are you there?'),
+  })
   await o.queue(line(o.conversation(0)))
-  const pushed = o.push()
-  await expect.poll(() => o.sandbox.counts().byFault['foreign-429']).toBe(1)
-  o.sandbox.mutate.visitorWrites(o.conversation(0), 'Are you there?')
-  await pushed
+  await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])
 })
 
@@ -142,20 +143,22 @@ const pauses: readonly (readonly [
 for (const [what, switches, writes, becomes] of pauses)
   test(`a reply that was answered 429, and that the list may hide, is ${becomes}: ${what}`, async () => {
     const o = await createOutboxFixture({ project: quick, switches })
-    o.sandbox.scriptFault({ kind: 'foreign-429', operation: 'sendMessage' })
     const reply = line(o.conversation(0))
-    for (const words of ['Hello?', 'It is urgent.'])
-      o.sandbox.mutate.visitorWrites(o.conversation(0), words)
+    const { scriptFault, mutate } = o.sandbox
+    const write = (who: 'visitor' | 'reply') =>
+      who === 'visitor'
+        ? mutate.visitorWrites(o.conversation(0), 'Are you there?')
+        : mutate.replyArrives(o.conversation(0), reply.content, reply.sender_name)
+    scriptFault({
+      kind: 'foreign-429',
+      operation: 'sendMessage',
+      before: () => writes.forEach(write),
+    })
+    for (const words of ['Hello?', 'It is urgent.']) mutate.visitorWrites(o.conversation(0), words)
     // Times have whole seconds.
     o.sandbox.advance(1000)
     await o.queue(reply)
-    const pushed = o.push()
-    await expect.poll(() => o.sandbox.counts().byFault['foreign-429']).toBe(1)
-    for (const who of writes) {
-      if (who === 'visitor') o.sandbox.mutate.visitorWrites(o.conversation(0), 'Are you there?')
-      else o.sandbox.mutate.replyArrives(o.conversation(0), reply.content, reply.sender_name)
-    }
-    await pushed
+    await o.push()
     expect(await o.statuses()).toEqual([becomes])
     expect(performedWrites(o.sandbox)).toHaveLength(becomes === 'succeeded' ? 1 : 0)
   })
