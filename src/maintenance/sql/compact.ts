@@ -69,12 +69,15 @@ export async function compactPostgres(
     listTransactions(db).then((open) => !older.some((one) => open.includes(one)))
   await until(areEnded, transactionWaitMs)
   const before = await readFiles(db, tables)
-  for (const { name, bytes } of before) if (bytes <= maxQuickTableBytes) await rewrite(db, name)
+  await rewrite(
+    db,
+    before.filter(({ bytes }) => bytes <= maxQuickTableBytes),
+  )
   // A role that may not do it gets a warning, and no error.
   const after = new Map((await readFiles(db, tables)).map((table) => [table.name, table]))
   const unwritten = before.filter(({ name, file }) => after.get(name)?.file === file)
   for (const { name } of before) await succeeds(() => sql`analyze ${sql.table(name)}`.execute(db))
-  for (const { name } of before) await forgetStatistics(db, name)
+  await forgetStatistics(db, tables)
   const isSeen = !(await areEnded())
   return isSeen
     ? [filesOf(before, seenWhy)]
@@ -98,13 +101,21 @@ function filesOf(tables: readonly TableFiles[], why: string): Remains {
   }
 }
 
-/** With indexes and long values. `file`: another number after each rewriting. */
+/**
+ * Of tables that have or had rows, with indexes and long values: a B-tree without entries since it
+ * was made has one page, and so has the one of long values. `file`: another number after each
+ * rewriting.
+ */
 async function readFiles(db: Db, tables: readonly string[]): Promise<readonly TableFiles[]> {
   const { rows } = await sql<TableFiles>`
-    select relname as name, pg_total_relation_size(oid) as bytes,
-      cast(pg_relation_filenode(oid) as bigint) as file
-    from pg_class where ${isInSchema}
-      and relkind = 'r' and relname in (${sql.join(tables)}) order by relname`.execute(db)
+    select relname as name, bytes, cast(pg_relation_filenode(oid) as bigint) as file
+    from pg_class, pg_total_relation_size(oid) as bytes where ${isInSchema}
+      and relkind = 'r' and relname in (${sql.join(tables)})
+      and bytes > cast(current_setting('block_size') as bigint) * (
+        select count(*) from pg_index join pg_class made on made.oid = indexrelid
+        where indrelid in (pg_class.oid, pg_class.reltoastrelid)
+          and made.relam = (select oid from pg_am where amname = 'btree'))
+    order by relname`.execute(db)
   return rows
 }
 
@@ -125,13 +136,13 @@ async function listTransactions(db: Db): Promise<readonly string[]> {
   return rows.map(({ id }) => id)
 }
 
-/** With its indexes. It waits no longer for others than they then wait for it. */
-function rewrite(db: Db, table: string): Promise<boolean> {
+/** With their indexes. It waits no longer for others than they then wait for it. */
+function rewrite(db: Db, files: readonly TableFiles[]): Promise<void> {
   return db.connection().execute(async (connection) => {
     await sql`set lock_timeout = ${sql.lit(maxWaitMs)}`.execute(connection)
-    const isDone = await succeeds(() => sql`vacuum full ${sql.table(table)}`.execute(connection))
+    for (const { name } of files)
+      await succeeds(() => sql`vacuum full ${sql.table(name)}`.execute(connection))
     await sql`reset lock_timeout`.execute(connection)
-    return isDone
   })
 }
 
@@ -145,12 +156,17 @@ const emptyValues: readonly (readonly [type: RegExp, value: string])[] = [
 ]
 
 /** `analyze` keeps the statistics of an empty table, so it gets a row that nobody else sees. */
-async function forgetStatistics(db: Db, table: string): Promise<void> {
-  const { rows: filled } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)
-  const { rows: known } = await sql`
-    select 1 from pg_stats where schemaname = current_schema()
-    and tablename = ${table} limit 1`.execute(db)
-  if (filled.length > 0 || known.length === 0) return
+async function forgetStatistics(db: Db, tables: readonly string[]): Promise<void> {
+  const { rows: known } = await sql<{ name: string }>`
+    select distinct tablename as name from pg_stats where schemaname = current_schema()
+    and tablename in (${sql.join(tables)})`.execute(db)
+  for (const { name } of known) {
+    const { rows: filled } = await sql`select 1 from ${sql.table(name)} limit 1`.execute(db)
+    if (filled.length === 0) await analyzeWithRow(db, name)
+  }
+}
+
+async function analyzeWithRow(db: Db, table: string): Promise<void> {
   const { rows: columns } = await sql<{ name: string; type: string }>`
     select attname as name, format_type(atttypid, null) as type from pg_attribute
     where attrelid = to_regclass(${table}) and attnotnull and attnum > 0
