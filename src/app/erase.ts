@@ -18,6 +18,7 @@ import { listMirroredProjects } from '../maintenance/sql/projects.ts'
 import { placeOf } from '../maintenance/sql/search-tables.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
+import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
@@ -45,7 +46,13 @@ export function eraseVisitor(
     visitor,
     by,
     dryRun,
-  }: { readonly visitor: string; readonly by: string; readonly dryRun: boolean },
+    transactionWaitMs,
+  }: {
+    readonly visitor: string
+    readonly by: string
+    readonly dryRun: boolean
+    readonly transactionWaitMs?: Ms | undefined
+  },
 ): Promise<EraseReport> {
   return withWarehouse(config, async (warehouse) => {
     const context = warehouse.projectDb(projectId)
@@ -53,7 +60,8 @@ export function eraseVisitor(
     if (dryRun)
       return { project: name, dryRun, ...(await countErased(context, erasure)), search: null }
     const erased = await erase(context, erasure, by)
-    const search = await searchRemains(warehouse, parseDatabaseUrl(config.databaseUrl), erased)
+    const location = parseDatabaseUrl(config.databaseUrl)
+    const search = await searchRemains(warehouse, location, { ...erased, transactionWaitMs })
     await finishErasure(context, erasure)
     const { rows, isRepeated } = erased
     const elsewhere = [...search.elsewhere, ...(await listMovedCopies(warehouse, projectId))]

@@ -1,5 +1,6 @@
 /** After an erasure: removes what the database keeps of deleted rows, and looks for the values. */
 import { basename } from 'node:path'
+import type { Ms } from '../values/time.ts'
 import type { ConnectionPool, Db } from '../warehouse/connection-pool.ts'
 import type { DatabaseLocation } from '../warehouse/location.ts'
 import { filesOfWarehouse, sendsFile, sideFile } from '../warehouse/warehouse-files.ts'
@@ -28,12 +29,17 @@ export type RemainsReport = {
 export async function searchRemains(
   database: { readonly db: Db; readonly pool: ConnectionPool },
   location: DatabaseLocation,
-  { values, tables: changed, isRepeated }: Erased,
+  {
+    values,
+    tables: changed,
+    isRepeated,
+    transactionWaitMs,
+  }: Erased & { readonly transactionWaitMs?: Ms | undefined },
   describePlace?: DescribePlace,
 ): Promise<RemainsReport> {
   const { db } = database
   const compacted = location.kind === 'sqlite' ? await compactSqlite(db, location) : null
-  const unwritten = compacted === null ? await compactPostgres(db, changed) : []
+  const unwritten = compacted === null ? await compactPostgres(db, changed, transactionWaitMs) : []
   const search = { values, compacted, isRepeated, describePlace }
   const report = await searchWarehouse(database, location, search)
   return { ...report, remains: [...report.remains, ...unwritten] }

@@ -25,7 +25,14 @@ export async function fillWarehouse(kind: DatabaseKind, seed = 1) {
     database: kind,
     mirrored: false,
     seed,
-    size: { conversations: 12, visitors: 6, calls: 8, activityPerVisitor: 3, days: 2 },
+    size: {
+      conversations: 6,
+      visitors: 6,
+      calls: 4,
+      messagesPerConversation: [1, 4],
+      activityPerVisitor: 2,
+      days: 1,
+    },
   })
   const { sandbox, instance, conversation, visitor, queue, push, warehouse } = fixture
   const from = instance.url!

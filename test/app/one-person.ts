@@ -21,7 +21,14 @@ export async function mirrorOnePerson(database: 'sqlite' | 'postgres', options: 
   const fixture = await createOutboxFixture({
     database,
     mirrored: false,
-    size: { conversations: 12, visitors: people, calls: 8, activityPerVisitor: 3, days: 2 },
+    size: {
+      conversations: 6,
+      visitors: people,
+      calls: 4,
+      messagesPerConversation: [1, 4],
+      activityPerVisitor: 3,
+      days: 1,
+    },
     switches: { 'calls.fields': calls },
   })
   const { instance, sandbox, warehouse } = fixture
@@ -39,8 +46,13 @@ export async function mirrorOnePerson(database: 'sqlite' | 'postgres', options: 
   const visitor = conversations[0]!.visitorId
   const own = conversations.filter(({ visitorId }) => visitorId === visitor).map(({ id }) => id)
   const project = projectConfigOf(sandbox, { verifyAfterMs: 200, ...settings })
-  const erase = (dryRun: boolean, id = visitor) =>
-    eraseVisitor(configOf(instance.url!, project), project, { visitor: id, by, dryRun })
+  const erase = (dryRun: boolean, id = visitor, transactionWaitMs?: number) =>
+    eraseVisitor(configOf(instance.url!, project), project, {
+      visitor: id,
+      by,
+      dryRun,
+      transactionWaitMs,
+    })
   const [person] = await warehouse.query(`select name, email from visitors where id = '${visitor}'`)
   const ids = `'${own.join(`','`)}'`
   const messages =

@@ -45,7 +45,14 @@ export async function createPrivateFixture(
   const fixture = await createOutboxFixture({
     database,
     mirrored: false,
-    size: { conversations: 12, visitors: 6, calls: 4, activityPerVisitor: 5, days: 2 },
+    size: {
+      conversations: 6,
+      visitors: 6,
+      calls: 4,
+      messagesPerConversation: [2, 8],
+      activityPerVisitor: 2,
+      days: 2,
+    },
     ...options,
   })
   const { instance, sandbox, warehouse } = fixture

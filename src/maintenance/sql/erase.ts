@@ -166,11 +166,17 @@ function mentionsAny(
     where ${place}(lower(${text}), listed.value) > 0)`
 }
 
-/** The numbers of an audit stay, without what differed. */
-async function eraseAuditDifferences({ db, kind, project }: ProjectDb, ids: Ids): Promise<void> {
-  const mentioned = mentionsAny(kind, sql`cast(differences as text)`, Object.values(ids).flat())
+/**
+ * The numbers of an audit stay, without what differed, and what is known of the service, without
+ * the evidence: earlier versions named a row there.
+ */
+async function eraseMentions({ db, kind, project }: ProjectDb, ids: Ids): Promise<void> {
+  const isIn = (column: string) =>
+    mentionsAny(kind, sql`cast(${sql.ref(column)} as text)`, Object.values(ids).flat())
   await sql`update sync_audits set differences = null where project_id = ${project}
-    and ${mentioned}`.execute(db)
+    and ${isIn('differences')}`.execute(db)
+  await sql`update service_behaviours set evidence = 'a row that was erased'
+    where project_id = ${project} and ${isIn('evidence')}`.execute(db)
 }
 
 function writebacksOf(
@@ -223,7 +229,7 @@ export async function erase(context: ProjectDb, erasure: Erasure, by: string): P
     for (const { table, where } of parts)
       await sql`delete from ${sql.table(table)} where project_id = ${trx.project}
         and (${where})`.execute(trx.db)
-    await eraseAuditDifferences(trx, ids)
+    await eraseMentions(trx, ids)
     const count = Object.values(rows).reduce((sum, some) => sum + some, 0)
     const detail = isRepeated ? 'by the command line, once more' : 'by the command line'
     const event = { action: 'visitor_erased', subject: null, count, detail }
@@ -288,6 +294,7 @@ const changedTables = [
   'search_words',
   'search_conversations',
   'sync_audits',
+  'service_behaviours',
 ]
 
 /** The tables with what a visitor is called, now and before. */

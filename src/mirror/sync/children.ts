@@ -264,7 +264,7 @@ async function confirmAbsent(
   const response = await nullIfNotFound(getParent(run, stream, parent))
   if (response === null) return false
   const id = response.requestId ?? 'without id'
-  const evidence = `${parent} exists and its ${stream} were answered 404, request ${id}`
+  const evidence = `a row exists whose ${stream} were answered 404, request ${id}`
   await commitWithoutRows(run, stream, {
     observations: [{ name, value: 'answered 404', evidence }],
   })

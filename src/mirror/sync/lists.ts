@@ -95,13 +95,8 @@ function observeUndated(
   }
   const undated = items.find(isUndated)
   if (undated === undefined) return []
-  return [
-    {
-      name,
-      value: 'listed',
-      evidence: `the row ${list.identify(undated)} has no ${fields.join(' or ')}`,
-    },
-  ]
+  // No id: an erasure would have to find it.
+  return [{ name, value: 'listed', evidence: `a listed row has no ${fields.join(' or ')}` }]
 }
 
 /** An incremental sync asks with a bound. */
