@@ -46,10 +46,10 @@ export async function createPrivateFixture(
     database,
     mirrored: false,
     size: {
-      conversations: 6,
+      conversations: 12,
       visitors: 6,
       calls: 4,
-      messagesPerConversation: [2, 8],
+      messagesPerConversation: [1, 6],
       activityPerVisitor: 2,
       days: 2,
     },
