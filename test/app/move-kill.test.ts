@@ -80,8 +80,10 @@ async function listKillPoints({ cwd, runInProcess, direction, swap }: Moves) {
 }
 
 /** In the middle of the copy; after the mark of the source. */
-const middleAndMark = ['insert into sync_moves 5', 'insert into sync_moves 7']
-const sample = { 'from sqlite': middleAndMark, 'from postgres': middleAndMark }
+const sample = {
+  'from sqlite': ['insert into sync_moves 5'],
+  'from postgres': ['insert into sync_moves 7'],
+}
 
 type Moves = Awaited<ReturnType<typeof startMoves>>
 

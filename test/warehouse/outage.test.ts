@@ -34,7 +34,14 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-const size = { conversations: 20, visitors: 8, calls: 4, days: 2 }
+const size = {
+  conversations: 10,
+  visitors: 4,
+  calls: 2,
+  messagesPerConversation: [3, 5],
+  activityPerVisitor: 2,
+  days: 1,
+} as const
 const log = pino({ level: 'silent' })
 const signal = new AbortController().signal
 
@@ -79,7 +86,7 @@ describe('a Postgres that crashes and restarts', () => {
     const messages: string[] = []
     let restarted = Promise.resolve()
     const noticed = Promise.withResolvers<void>()
-    const crashOnce = onNthCall(30, () => {
+    const crashOnce = onNthCall(15, () => {
       // It stays down until the command has noticed it.
       restarted = server.crash(() => noticed.promise)
     })
@@ -144,9 +151,7 @@ describe('a Postgres that crashes and restarts', () => {
     const worker = startWorkerProcess(
       { databaseUrl: url, queueUrl: 'embedded', cwd: createTempFolder() },
       sandbox,
-      {
-        DESKMIRROR_VERIFY_AFTER: '200ms',
-      },
+      { DESKMIRROR_VERIFY_AFTER: '200ms', DESKMIRROR_SCHEDULE_INCREMENTAL: '1h' },
     )
     const lost = () => worker.log.filter(({ event }) => event === 'warehouse.lost').length
     for (const sent of sampled([10, 30], (count) => count === 10)) {
