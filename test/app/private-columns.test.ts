@@ -52,22 +52,26 @@ for (const database of ['sqlite', 'postgres'] as const)
       isOnPostgres,
       'are cleaned when they become so, and read again when they no longer are',
       async () => {
-        const { sync, verify, leaks, secrets, warehouse, queue, visitor } =
+        const { sync, verify, verifyPrivate, leaks, secrets, warehouse, queue, push, visitor } =
           await createPrivateFixture(database)
         await sync(rules.none)
-        const [address = ''] = secrets().filter((text) => text.includes('@'))
+        const shownBefore = secrets()
+        const [address = ''] = shownBefore.filter((text) => text.includes('@'))
         await queue(
           { operation: 'note', visitor_id: visitor(0), content: 'A note.' },
           { operation: 'visitor', visitor_id: visitor(1), name: 'A Corrected Name' },
         )
+        await push()
+        await queue({ operation: 'visitor', visitor_id: visitor(2), name: 'A Queued Name' })
         await warehouse.query(`update writebacks set found_by = '${address}'`)
         expect((await leaks()).length).toBeGreaterThan(secrets().length - 3)
         const on = await sync(rules.all)
         expect(on.notices.join()).toMatch(
           /Cleaned of what `columns` no longer allows: .*rows of visitors, /,
         )
-        expect(await leaks()).toEqual([])
+        expect(await leaks([...shownBefore, 'A Corrected Name'])).toEqual([])
         expect(await verify(rules.all)).toMatchObject({ differences: [] })
+        expect((await verifyPrivate(rules.all)).search).toMatchObject({ remains: [], unread: [] })
         expect((await sync(rules.all)).notices.join()).not.toContain('columns')
         const otherKey = secret('another key of the installation')
         expect((await sync(rules.all, { key: otherKey })).notices.join()).toMatch(

@@ -67,7 +67,14 @@ test.each(sampled(publications, (_, index) => index === 0))(
       await copy.client.query(`drop subscription ${name}`)
     })
 
-    const size = { conversations: 12, visitors: 8, calls: 4, days: 3 }
+    const size = {
+      conversations: 6,
+      visitors: 4,
+      calls: 2,
+      messagesPerConversation: [1, 4],
+      activityPerVisitor: 3,
+      days: 1,
+    } as const
     const sandbox = await startSandbox({ size, switches: { 'rate.kind': 'off' } })
     onTestFinished(() => sandbox.stop())
     // The columns of undocumented fields are no rows, so the copy is given them as a person would.
