@@ -37,7 +37,7 @@ for (const level of sampled(['serializable', 'repeatable read'], (_, index) => i
       [1, 2].map((seed) =>
         startSandbox({
           seed,
-          size: { conversations: 6, visitors: 6, calls: 2 },
+          size: { conversations: 6, visitors: 6, calls: 2, messagesPerConversation: 3, days: 1 },
           switches: { 'rate.kind': 'off' },
         }),
       ),

@@ -23,7 +23,13 @@ async function startPooler(
 for (const options of ['refused', 'ignored'] as const) {
   test(`through a pooler where settings of a connection are ${options}, two projects are mirrored at the same time`, async () => {
     const url = await startPooler(options)
-    const size = { conversations: 20, visitors: 10, calls: 3, days: 1 }
+    const size = {
+      conversations: 8,
+      visitors: 4,
+      calls: 3,
+      messagesPerConversation: [1, 4],
+      days: 1,
+    } as const
     const sandboxes = await Promise.all(
       [1, 2].map((seed) => startSandbox({ seed, size, switches: { 'rate.kind': 'off' } })),
     )

@@ -18,7 +18,7 @@ async function startMirror() {
   await admin.connect()
   onTestFinished(() => admin.end())
   const sandbox = await startSandbox({
-    size: { conversations: 5, visitors: 5, calls: 0 },
+    size: { conversations: 5, visitors: 5, calls: 0, messagesPerConversation: 3, days: 1 },
     switches: { 'rate.kind': 'off' },
   })
   onTestFinished(() => sandbox.stop())
@@ -90,7 +90,7 @@ test('a project that is not mirrored yet has its own schema beside that of anoth
   const { url, admin, sync, tablesIn } = await startMirror()
   const name = new URL(url).pathname.slice(1)
   await admin.query(`create schema elsewhere; alter database ${name} set search_path = elsewhere`)
-  const size = { conversations: 3, visitors: 3, calls: 0 }
+  const size = { conversations: 3, visitors: 3, calls: 0, messagesPerConversation: 3, days: 1 }
   const other = await startSandbox({ seed: 77, size, switches: { 'rate.kind': 'off' } })
   onTestFinished(() => other.stop())
   expect(await sync(url, other)).toMatchObject({ outcome: 'complete', changed: 6 })
