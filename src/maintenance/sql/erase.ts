@@ -176,7 +176,8 @@ async function eraseMentions({ db, kind, project }: ProjectDb, ids: Ids): Promis
   await sql`update sync_audits set differences = null where project_id = ${project}
     and ${isIn('differences')}`.execute(db)
   await sql`update service_behaviours set evidence = 'a row that was erased'
-    where project_id = ${project} and ${isIn('evidence')}`.execute(db)
+    where project_id = ${project} and ${isIn('evidence')}
+      and (evidence like 'the row %' or evidence like '% exists and its %')`.execute(db)
 }
 
 function writebacksOf(
