@@ -7,7 +7,7 @@ import { withSandbox } from './with-sandbox.ts'
 
 const testOnOne = createTestOnOne()
 
-const lists = { conversations: 20, visitors: 60, calls: 40, days: 2 }
+const lists = { conversations: 12, visitors: 36, calls: 8, days: 2 }
 const size = { ...lists, messagesPerConversation: [1, 3], activityPerVisitor: [1, 2] } as const
 const options = { seed: 1, size, switches: { 'recordings.none': '404' } } as const
 
@@ -17,9 +17,9 @@ test('if most visitors are gone, nothing is marked until a full sync, neither by
       (await findDifferences(warehouse, sandbox)).filter(({ stream }) => stream === 'visitors')
         .length
     await sync()
-    sandbox.applyRandomMutations(40, 1, ['deleteVisitor'])
-    const deleted = 60 - [...sandbox.truth('visitors')].length
-    expect(deleted).toBeGreaterThan(30)
+    sandbox.applyRandomMutations(30, 1, ['deleteVisitor'])
+    const deleted = 36 - [...sandbox.truth('visitors')].length
+    expect(deleted).toBeGreaterThan(25)
     expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'gaps' })
     expect(await extraVisitors()).toBe(deleted)
     await sync()
@@ -43,13 +43,13 @@ for (const stream of ['conversations', 'visitors', 'calls'] as const)
       async () => {
         const { mutation, child } = parents[stream]
         const few = { conversations: 5, visitors: 5, calls: 5 }
-        const many = { ...options, db, size: { ...size, ...few, [stream]: 60 } }
+        const many = { ...options, db, size: { ...size, ...few, [stream]: 36 } }
         await withSandbox(many, async ({ sandbox, warehouse, sync }) => {
           await sync()
           const before = new Set([...sandbox.truth(stream)].map(({ id }) => String(id)))
-          sandbox.applyRandomMutations(40, 1, [mutation])
+          sandbox.applyRandomMutations(30, 1, [mutation])
           for (const { id } of sandbox.truth(stream)) before.delete(String(id))
-          expect(before.size).toBeGreaterThan(30)
+          expect(before.size).toBeGreaterThan(25)
           const { length: known } = sandbox.log()
           for (const mode of ['reconcile', 'reconcile', 'incremental', 'incremental'] as const) {
             await warehouse.query('update sync_children set due_at = 1 where due_at is not null')

@@ -4,7 +4,7 @@
  * changes, and then by a reconcile.
  */
 import { expect, test } from 'vitest'
-import { sampled, sampledTest } from '../../support/sampled.ts'
+import { sampled, sampledCount, sampledTest } from '../../support/sampled.ts'
 import {
   findFaults,
   findFaultsOf,
@@ -158,7 +158,7 @@ for (const service of services.filter(({ switches }) => 'conversations.handled' 
       isInSample,
       `${service.what}: ${what} before a request that a first run ends at`,
       async () => {
-        for (let [n, isOver] = [1, false]; !isOver; n += 1) {
+        for (let [n, isOver] = [1, false]; !isOver; n += sampledCount(2, 1)) {
           await withService({ ...service, rows: 60 }, async (scene) => {
             changeFlags(scene, !isHandled)
             const { warehouse } = await openCopy(scene)

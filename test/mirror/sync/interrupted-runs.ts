@@ -192,20 +192,19 @@ type EndedRun = { readonly label: string; readonly warehouse: Warehouse }
  */
 async function* endedRuns(scene: Scene, start: string, mode: SyncMode): AsyncGenerator<EndedRun> {
   const whole = await openCopy(scene, start)
-  const killed: string[] = []
+  const killed: { readonly answer: number; readonly path: string }[] = []
   await runOnce(scene, whole.warehouse, mode, (answer) => {
-    if (answer <= maxAnswers) killed.push(copyDatabase(scene, whole.path))
+    if (answer <= maxAnswers && answer % killedEach === 0)
+      killed.push({ answer, path: copyDatabase(scene, whole.path) })
     return 'continue'
   })
-  const stops = new Set(
-    sampled([...killed.keys()], () => scene.service.sample === 'killed and stopped'),
-  )
-  for (const [n, path] of killed.entries()) {
-    yield { label: `kill -9 at answer ${n + 1}`, warehouse: await open(path) }
-    if (!stops.has(n)) continue
+  const stops = new Set(sampled(killed, () => scene.service.sample === 'killed and stopped'))
+  for (const end of killed) {
+    yield { label: `kill -9 at answer ${end.answer}`, warehouse: await open(end.path) }
+    if (!stops.has(end)) continue
     const { warehouse } = await openCopy(scene, start)
-    await runOnce(scene, warehouse, mode, (answer) => (answer === n + 1 ? 'abort' : 'continue'))
-    yield { label: `Ctrl-C at answer ${n + 1}`, warehouse }
+    await runOnce(scene, warehouse, mode, (n) => (n === end.answer ? 'abort' : 'continue'))
+    yield { label: `Ctrl-C at answer ${end.answer}`, warehouse }
   }
   yield { label: 'not ended', warehouse: whole.warehouse }
 }
@@ -264,8 +263,9 @@ function copyDatabase({ folder }: Scene, source: string): string {
   return target
 }
 
-/** At most so many answers into a run. */
+/** At most so many answers into a run, and at each one or, in the sample, each second one. */
 const maxAnswers = 10
+const killedEach = sampledCount(2, 1)
 
 /**
  * `mode`: of the runs that are ended. A reconcile follows quiet runs, and is continued by another.

@@ -6,17 +6,17 @@ import { expect, test } from 'vitest'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
-test('messages of a megabyte each are read in smaller pages', async () => {
+test('messages of a quarter of a megabyte each are read in smaller pages', async () => {
   const size = {
     conversations: 1,
     visitors: 1,
     calls: 0,
     days: 1,
     // More than the 40 MB of an answer that is read.
-    messagesPerConversation: [42, 42],
+    messagesPerConversation: [180, 180],
   } as const
   const switches = {
-    'messages.kilobytes': 1024,
+    'messages.kilobytes': 256,
     'messages.paging': 'before',
     'messages.order': 'newest',
   } as const

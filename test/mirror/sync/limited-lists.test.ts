@@ -77,7 +77,7 @@ const reachable: Record<string, Partial<Switches>> = {
 
 for (const [name, switches] of Object.entries(reachable))
   for (const db of databases)
-    for (const conversations of sampled([24, 1], (count) => count === 24))
+    for (const conversations of sampled([24, 8, 1], (count) => count === 8))
       testOnOne(
         db.name,
         `nothing is missing if a service shows ${name}, and never sets \`hasMore\`: ${conversations} conversations — ${db.name}`,

@@ -29,9 +29,9 @@ for (const db of databases)
         async () => {
           const switches = { 'calls.window': days, 'calls.order': order } as const
           await withSandbox(
-            { ...options(), switches, db },
+            { ...options(), size: { ...size, days: 40 }, switches, db },
             async ({ sandbox, warehouse, sync }) => {
-              const startDate = Math.floor((sandbox.now() - 101 * 86_400_000) / 1000)
+              const startDate = Math.floor((sandbox.now() - 41 * 86_400_000) / 1000)
               const over = { project: { startDate } }
               expect(await sync(over)).toMatchObject({ outcome: 'complete', gaps: [] })
               expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])

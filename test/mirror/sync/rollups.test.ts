@@ -5,14 +5,14 @@ import type { Warehouse } from '../../../src/app/open.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { secret } from '../../../src/values/secret.ts'
 import { databases, type TestDatabase } from '../../support/databases.ts'
-import { createTestOnOne } from '../../support/sampled.ts'
+import { createTestOnOne, sampled } from '../../support/sampled.ts'
 import { type SyncOverrides, syncOnce } from './sync-sandbox.ts'
 
 const testOnOne = createTestOnOne()
 
 const hour = 3_600_000
 /** The sandbox's history begins and ends at noon, so it touches one more day. */
-const [size, days] = [12, 13]
+const [size, days] = [7, 8]
 
 async function startSyncedSandbox(
   db: TestDatabase,
@@ -83,17 +83,11 @@ const overlapping = (warehouse: Warehouse) =>
     join analytics_rollups b on a.project_id = b.project_id and a.window_from < b.window_to and b.window_from < a.window_to
       and (a.window_from <> b.window_from or a.window_to <> b.window_to)`)
 
-/**
- * A half-hour offset, a western zone, and the two extremes, in which a date has no second in
- * common.
- */
-const testedZones = [
-  'Asia/Kolkata',
-  'America/New_York',
-  'Pacific/Kiritimati',
-  'Pacific/Pago_Pago',
-  'UTC',
-]
+/** A western zone, a half-hour offset, and the two extremes: a date of both shares no second. */
+const testedZones = sampled(
+  ['America/New_York', 'Asia/Kolkata', 'Pacific/Kiritimati', 'Pacific/Pago_Pago', 'UTC'],
+  (zone) => /Kolkata|Pacific/.test(zone),
+)
 
 const [sqlite, postgres] = databases
 
@@ -418,15 +412,15 @@ for (const db of [sqlite, postgres]) {
 describe('an old rollup', () => {
   const smallest = { conversations: 1, visitors: 1, calls: 0 }
 
-  test('is read again by reconciles, a seventh of the days each, least recently read first', async () => {
+  test('is read again by reconciles, thirty older days each, least recently read first', async () => {
     const { sandbox, warehouse, sync: read } = await startSyncedSandbox(sqlite, { size: smallest })
-    const project = { startDate: Math.floor(sandbox.now() / 1000) - 216 * 86_400 }
+    const project = { startDate: Math.floor(sandbox.now() / 1000) - 60 * 86_400 }
     const sync = (over: SyncOverrides = {}) => read({ ...rollups, project, ...over })
     await sync()
     sandbox.advance(24 * hour)
     await sync()
-    // A new call dated months ago: an incremental sync has no reason to request that day.
-    sandbox.mutate.addCall(undefined, 200 * 24 * hour)
+    // A new call dated weeks ago: an incremental sync has no reason to request that day.
+    sandbox.mutate.addCall(undefined, 50 * 24 * hour)
     await sync()
     expect(requestedDays(sandbox).length).toBeLessThan(5)
     const calls = () =>
@@ -434,21 +428,21 @@ describe('an old rollup', () => {
     expect(await calls()).toEqual([0])
 
     const dates = new Set<string>()
-    for (let night = 0; night < 7; night++) {
+    for (let night = 0; night < 2; night++) {
       sandbox.advance(24 * hour)
       await sync({ mode: 'reconcile' })
-      expect(requestedDays(sandbox).length).toBeLessThanOrEqual(3 + 7 + Math.ceil(217 / 7))
+      expect(requestedDays(sandbox).length).toBeLessThanOrEqual(3 + 7 + 30)
       for (const from of requestedDays(sandbox)) dates.add(from)
     }
     expect(dates.size).toBe((await storedDays(warehouse)).length)
     expect(await calls()).toEqual([1])
     const [oldest] = await column(warehouse, 'select min(read_at) from analytics_rollups')
-    expect(Date.parse(String(oldest))).toBeGreaterThanOrEqual(sandbox.now() - 6 * 24 * hour)
+    expect(Date.parse(String(oldest))).toBeGreaterThanOrEqual(sandbox.now() - 24 * hour)
   })
 
   test('is read again once, however often the reconcile is interrupted', async () => {
     const { sandbox, sync: runSync } = await startSyncedSandbox(sqlite, { size: smallest })
-    const project = { startDate: Math.floor(sandbox.now() / 1000) - 100 * 86_400 }
+    const project = { startDate: Math.floor(sandbox.now() / 1000) - 45 * 86_400 }
     const sync = (over: SyncOverrides = {}) => runSync({ ...rollups, project, ...over })
     await sync()
     sandbox.advance(24 * hour)

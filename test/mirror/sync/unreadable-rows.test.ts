@@ -12,7 +12,7 @@ import { withSandbox } from './with-sandbox.ts'
 
 const testOnOne = createTestOnOne()
 
-const lists = { conversations: 3, visitors: 2, calls: 0, days: 3, activityPerVisitor: 0 } as const
+const lists = { conversations: 2, visitors: 2, calls: 0, days: 3, activityPerVisitor: 0 } as const
 const size = { ...lists, messagesPerConversation: [230, 230] } as const
 
 type Case = { readonly stream: 'messages' | 'calls'; readonly switches: Partial<Switches> }
@@ -30,11 +30,12 @@ for (const by of ['encoding', 'quote'] as const)
   for (const [name, { stream, switches }] of Object.entries(cases))
     for (const place of by === 'quote' && stream === 'messages' ? [] : [0, 0.4])
       sampledTest(
-        (place === 0) === (name === 'messages, oldest first'),
+        (place === 0) === (name === 'messages, oldest first') &&
+          (by === 'quote') === (stream === 'calls'),
         `a row of ${name} is missing alone: ${by}, ${place === 0 ? 'the first' : 'amid'}`,
         async () => {
           const rows =
-            stream === 'messages' ? size : { ...lists, [stream]: 450, messagesPerConversation: 1 }
+            stream === 'messages' ? size : { ...lists, [stream]: 250, messagesPerConversation: 1 }
           const options = {
             seed: 3,
             speed: 0,
@@ -93,7 +94,7 @@ for (const db of databases)
     ([place]) => !/second|newest|oldest/.test(place),
   ))
     for (const hasMore of place === 'amid others'
-      ? (['exact', 'absent'] as const)
+      ? sampled(['exact', 'absent'] as const, (kind) => kind === 'absent')
       : (['exact'] as const))
       testOnOne(
         db.name,
@@ -145,7 +146,7 @@ for (const db of databases)
         seed: 5,
         speed: 0,
         db,
-        size: { ...lists, conversations: 20, days: 20, messagesPerConversation: 1 },
+        size: { ...lists, conversations: 8, days: 8, messagesPerConversation: 1 },
         switches: { 'rows.brokenBy': 'brace' },
         streams: ['conversations', 'messages'],
       } as const

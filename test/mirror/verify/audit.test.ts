@@ -23,7 +23,7 @@ import { type SandboxContext, withSandbox } from '../sync/with-sandbox.ts'
 
 const testOnOne = createTestOnOne()
 
-const lists = { conversations: 30, visitors: 20, calls: 1, days: 3 }
+const lists = { conversations: 20, visitors: 8, calls: 1, days: 3 }
 const size = { ...lists, messagesPerConversation: [1, 4], activityPerVisitor: [0, 3] } as const
 const world = { seed: 3, size } as const
 
@@ -70,12 +70,12 @@ describe('an audit', () => {
       await context.sync()
       const report = await audit(context)
       expect(counts(report)).toEqual([
-        ['conversations', 30, 0, 0, 0],
-        ['visitors', 20, 0, 0, 0],
+        ['conversations', 20, 0, 0, 0],
+        ['visitors', 8, 0, 0, 0],
       ])
       expect(report.estimates.map(({ words }) => words)).toEqual([
-        'none of the 30 conversations differed from the service',
-        'none of the 20 visitors differed from the service',
+        'none of the 20 conversations differed from the service',
+        'none of the 8 visitors differed from the service',
       ])
       const status = await readStatus(
         context.warehouse.projectDb(context.sandbox.projectId),
@@ -112,8 +112,8 @@ describe('an audit', () => {
         )
         const report = await audit(context)
         expect(counts(report)).toEqual([
-          ['conversations', 30, 3, 0, 0],
-          ['visitors', 20, 1, 0, 0],
+          ['conversations', 20, 3, 0, 0],
+          ['visitors', 8, 1, 0, 0],
         ])
         const found = report.differences.map(
           ({ stream, kind, fields }) => `${stream}: ${kind} ${fields.join()}`,
@@ -129,14 +129,14 @@ describe('an audit', () => {
         expect(report.audits.map(({ corrected }) => corrected)).toEqual([3, 1])
         expect(await findDifferences(warehouse, sandbox)).toEqual([])
         // A sample, because a whole comparison that finds nothing would replace it.
-        const next = await audit(context, { sampleSize: 10 })
+        const next = await audit(context, { sampleSize: 5 })
         expect(counts(next)).toEqual([
-          ['conversations', 10, 0, 0, 0],
-          ['visitors', 10, 0, 0, 0],
+          ['conversations', 5, 0, 0, 0],
+          ['visitors', 5, 0, 0, 0],
         ])
         expect(next.estimates).toMatchObject([
-          { stream: 'conversations', sampled: 40, differing: 3, isExact: false },
-          { stream: 'visitors', sampled: 30, differing: 1, isExact: false },
+          { stream: 'conversations', sampled: 25, differing: 3, isExact: false },
+          { stream: 'visitors', sampled: 13, differing: 1, isExact: false },
         ])
       })
     })
@@ -187,8 +187,8 @@ describe('an audit', () => {
       sandbox.mutate.editMessage(conversationId(sandbox, 7), 0, 'Something else.')
       const report = await audit(context)
       expect(counts(report)).toEqual([
-        ['conversations', 30, 1, 0, 0],
-        ['visitors', 20, 0, 0, 0],
+        ['conversations', 20, 1, 0, 0],
+        ['visitors', 8, 0, 0, 0],
       ])
       expect(report.differences).toMatchObject([
         { stream: 'messages', kind: 'different', fields: ['content'] },
@@ -200,20 +200,20 @@ describe('an audit', () => {
   })
 
   test('that is interrupted stores nothing, and the next one draws again', async () => {
-    await withSandbox({ ...world, size: { ...size, conversations: 90 } }, async (context) => {
+    await withSandbox({ ...world, size: { ...size, conversations: 40 } }, async (context) => {
       const { sandbox, warehouse, sync } = context
       await sync()
       await corrupt(warehouse, 'conversations', `id = '${handledLongAgo(sandbox)[0]}'`, 'origin')
       const stop = new AbortController()
       const requests = sandbox.log().length
-      const timer = setInterval(() => sandbox.log().length > requests + 60 && stop.abort(), 1)
-      const interrupted = await audit(context, { sampleSize: 90, signal: stop.signal }).finally(
+      const timer = setInterval(() => sandbox.log().length > requests + 20 && stop.abort(), 1)
+      const interrupted = await audit(context, { sampleSize: 40, signal: stop.signal }).finally(
         () => clearInterval(timer),
       )
       expect(interrupted).toMatchObject({ outcome: 'interrupted', audits: [], differences: [] })
       expect(await warehouse.query('select * from sync_audits')).toEqual([])
-      const report = await audit(context, { sampleSize: 90 })
-      expect(counts(report)[0]).toEqual(['conversations', 90, 1, 0, 0])
+      const report = await audit(context, { sampleSize: 40 })
+      expect(counts(report)[0]).toEqual(['conversations', 40, 1, 0, 0])
     })
   })
 
@@ -233,7 +233,7 @@ describe('an audit', () => {
       const release = () => void (lock.held && lock.release())
       expect(counts(await audit(context, { onWait: release }))[0]).toEqual([
         'conversations',
-        30,
+        20,
         0,
         0,
         0,
@@ -247,7 +247,7 @@ test('rows that the service has deleted are marked, and do not count as differin
     const { sandbox, warehouse, sync } = context
     await sync()
     sandbox.mutate.deleteConversation(conversationId(sandbox, 5))
-    expect(counts(await audit(context))[0]).toEqual(['conversations', 29, 0, 1, 0])
+    expect(counts(await audit(context))[0]).toEqual(['conversations', 19, 0, 1, 0])
     expect(
       await warehouse.query('select count(*) as n from conversations where deleted_at is not null'),
     ).toMatchObject([{ n: 1 }])
@@ -262,17 +262,17 @@ test('rows that were marked as deleted are drawn, too, and restored if the servi
     await sync({ mode: 'reconcile' })
     const gone = '2026-01-01T00:00:00Z'
     const some =
-      '(select id from conversations where deleted_at is null and handled_at is not null order by id limit 7)'
+      '(select id from conversations where deleted_at is null and handled_at is not null order by id limit 4)'
     await warehouse.query(
       `update message_rows set deleted_at = '${gone}' where conversation_id in ${some}`,
     )
     await warehouse.query(`update conversations set deleted_at = '${gone}' where id in ${some}`)
     const report = await audit(context)
-    expect(counts(report)[0]).toEqual(['conversations', 30, 7, 0, 0])
+    expect(counts(report)[0]).toEqual(['conversations', 20, 4, 0, 0])
     expect(new Set(report.differences.map(({ kind }) => kind))).toEqual(new Set(['missing here']))
     await sync()
     expect(await findDifferences(warehouse, sandbox)).toEqual([])
-    expect(counts(await audit(context))[0]).toEqual(['conversations', 30, 0, 0, 0])
+    expect(counts(await audit(context))[0]).toEqual(['conversations', 20, 0, 0, 0])
   })
 })
 
@@ -282,7 +282,7 @@ test('fields that a read by id shows otherwise than the list are learned, and bo
     const learned = () =>
       warehouse.query(`select name, value from service_behaviours where name like '%.fields_by_id'`)
     await sync()
-    expect(counts(await audit(context)).map(([, , differing]) => differing)).toEqual([30, 20])
+    expect(counts(await audit(context)).map(([, , differing]) => differing)).toEqual([20, 8])
     await sync({ mode: 'reconcile' })
     expect(counts(await audit(context)).map(([, , differing]) => differing)).toEqual([0, 0])
     expect(await learned()).toEqual([

@@ -22,7 +22,7 @@ import type {
   PageReply,
   PageRequest,
 } from '../../../../src/mirror/core/pagination/reading-state.ts'
-import { sampledCount } from '../../../support/sampled.ts'
+import { sampled, sampledCount } from '../../../support/sampled.ts'
 
 const day = 86_400
 const now = 200 * day
@@ -179,7 +179,7 @@ function expectNothingMissing(
 for (const from of ['oldest', 'newest'] as const) {
   test(`bounds that may be only some days apart, ${from} first`, () => {
     const list = endpoint('from', 'to', pageSize)
-    for (const days of [7, 30]) {
+    for (const days of sampled([7, 30], (count) => count === 30)) {
       const service: Service = { list, from, hasMore: 'exact', window: days * day }
       expectNothingMissing(everyList(3, [0, 1, day, 25 * day]), service, emptyProfile(list))
     }
@@ -215,7 +215,7 @@ for (const from of ['oldest', 'newest'] as const) {
 
   test(`pages of which only some rows can be read, ${from} first`, () => {
     const list = endpoint('from', 'to', 8)
-    for (const readable of [1, 2, 5])
+    for (const readable of sampled([1, 2, 3], (rows) => rows !== 2))
       for (const hasMore of ['exact', 'never'] as const)
         expectNothingMissing(
           everyList(sampledCount(4, 5), [0, 1, day]),
@@ -225,6 +225,7 @@ for (const from of ['oldest', 'newest'] as const) {
   })
 
   test(`a row with which no page can be read is a gap, ${from} first`, () => {
+    const most = sampledCount(3, 4)
     for (const [lower, upper] of [
       ['from', 'to'],
       ['since', null],
@@ -233,10 +234,10 @@ for (const from of ['oldest', 'newest'] as const) {
       const list = endpoint(lower, upper, 8)
       // Without that bound nothing leads past the row.
       if ((from === 'oldest' ? lower : upper) === null) continue
-      for (const bad of ['r0', 'r1', 'r2', 'r3'])
+      for (const bad of ['r0', 'r1', 'r2', 'r3'].slice(0, most))
         for (const hasMore of ['exact', 'never'] as const) {
           const service: Service = { list, from, hasMore, readable: 8, bad }
-          const lists = [...everyList(sampledCount(3, 4), [1, day])].filter((rows) =>
+          const lists = [...everyList(most, [1, day])].filter((rows) =>
             rows.some(({ id }) => id === bad),
           )
           expectNothingMissing(lists, service, emptyProfile(list))
