@@ -170,7 +170,7 @@ describe('init without a terminal', () => {
     chmodSync(kept, 0o644)
     symlinkSync(kept, join(cwd, '.env'))
     const reader = openSync(kept, 'r')
-    const { exit } = await runDeskmirror([...args(), '--api-key-file', keyFile], { cwd })
+    const { exit } = await runInProcess([...args(), '--api-key-file', keyFile], { cwd })
     expect(exit).toBe(0)
     expect(readFileSync(reader, 'utf8')).toBe('# ours\nDESKMIRROR_LOG_LEVEL=warn\n')
     closeSync(reader)
@@ -224,7 +224,7 @@ describe('init without a terminal', () => {
 
   test('says what is missing, and what the service denies', async () => {
     const cwd = createTempFolder()
-    expect(await runDeskmirror(args(), { cwd })).toMatchObject({
+    expect(await runInProcess(args(), { cwd })).toMatchObject({
       exit: 2,
       err: expect.stringContaining('add --api-key-file'),
     })

@@ -49,13 +49,13 @@ for (const { kind, make } of workerStores) {
 
     sampledTest(on('redis'), 'syncs new rows while years of backfill are pending', async () => {
       const size = {
-        conversations: 80,
+        conversations: 48,
         visitors: 0,
         calls: 0,
         messagesPerConversation: [2, 2],
         days: 300,
       } as const
-      const sandbox = await startTestSandbox({ size, switches: { 'latency.after': 100 } })
+      const sandbox = await startTestSandbox({ size, switches: { 'latency.after': 250 } })
       const project = projectConfigOf(sandbox, {
         ...frequentSchedules,
         rate: { requests: 2000, windowMs: 60_000 },
@@ -145,7 +145,7 @@ for (const { kind, make } of workerStores) {
       'gives each stream to a waiting one-shot sync, on the same budget',
       async () => {
         const sandbox = await startTestSandbox({
-          size: { ...few, conversations: 60 },
+          size: { ...few, conversations: 30 },
           switches: { 'latency.after': 30 },
         })
         const project = { ...frequentSchedules, rate: { requests: 200, windowMs: 1000 } }
@@ -207,7 +207,7 @@ describe('workers that share a queue in Redis', () => {
 
   test('do each job once, and one takes over what another leaves', async () => {
     const size = {
-      conversations: 24,
+      conversations: 16,
       visitors: 0,
       calls: 0,
       messagesPerConversation: [1, 3],

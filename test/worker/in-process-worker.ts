@@ -45,7 +45,7 @@ export async function startWorkerInProcess(config: Config, options: Partial<Work
   const worker = await startWorker(config, {
     log,
     onFatal: ended.reject,
-    maintenanceEveryMs: 300,
+    maintenanceEveryMs: 1000,
     ...options,
   })
   onTestFinished(worker.stop)

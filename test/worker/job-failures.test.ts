@@ -11,7 +11,7 @@ import { openWarehouse } from '../../src/app/open.ts'
 import { readStatus } from '../../src/maintenance/sql/status-report.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { startTestRedis } from '../jobs/queue-fixtures.ts'
-import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
+import { findDifferences, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
 import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
@@ -40,6 +40,7 @@ const withVisitors = {
   ...frequentSchedules,
   streams: ['conversations', 'messages', 'visitors', 'calls'],
 } as const
+const onlyVisitors = { ...frequentSchedules, streams: ['visitors'] } as const
 const logged = ({ log }: LogReader, name: string) =>
   log.filter(({ event, level }) => event === name && level !== 'debug')
 const readyz = async (address: string | null) => {
@@ -72,9 +73,9 @@ describe('a job that fails', () => {
 
   test('is logged once, with its stream and its stack, counted, shown since when, and logged when it recovers', async () => {
     const worker = await startWorkerInProcess(
-      workerConfig(stores, [projectConfigOf(sandbox, withVisitors)], { http }),
+      workerConfig(stores, [projectConfigOf(sandbox, onlyVisitors)], { http }),
     )
-    await waitUntilEqual(worker, warehouse, sandbox)
+    await worker.waitFor(({ event }) => event === 'sync.ended')
     await warehouse.query(`create function broken() returns trigger language plpgsql as
       $$ begin raise exception 'an unforeseen bug'; end $$`)
     await warehouse.query(
@@ -115,12 +116,13 @@ describe('a job that fails', () => {
     expect(Number(over.failures)).toBeGreaterThanOrEqual(2)
     expect(await streamOf('visitors')).toMatchObject({ failed: null, failedSince: null })
     expect(await warehouse.query('select * from sync_failures')).toEqual([])
-    await waitUntilEqual(worker, warehouse, sandbox)
+    expect(await findDifferences(warehouse, sandbox, sandbox.projectId, ['visitors'])).toEqual([])
   })
 
   test('because the service is away is logged once for each stream, and once when it succeeds', async () => {
-    const project = projectConfigOf(sandbox, { ...frequentSchedules, streams: ['visitors'] })
-    const worker = await startWorkerInProcess(workerConfig(stores, [project]))
+    const worker = await startWorkerInProcess(
+      workerConfig(stores, [projectConfigOf(sandbox, onlyVisitors)]),
+    )
     await worker.waitFor(({ event }) => event === 'sync.ended')
     const { port } = new URL(sandbox.baseUrl)
     await sandbox.stop()
@@ -149,6 +151,7 @@ describe('a job that fails', () => {
     expect(await readyz(worker.address)).toMatchObject({ status: 200 })
     await warehouse.query('alter table visitors rename to visitors_elsewhere')
     sandbox.mutate.addVisitor()
+    await worker.waitFor(({ event }) => event === 'warehouse.lost')
     await waitUntilMissing(worker.address, 'warehouse')
     expect(logged(worker, 'warehouse.lost')).toMatchObject([
       // Whichever stream needs it first: the visitors, or one whose rows name them.
@@ -165,6 +168,7 @@ describe('a job that fails', () => {
       { job: 'sync', reason: expect.stringContaining('tables is missing') },
     ])
     await warehouse.query('alter table visitors_elsewhere rename to visitors')
+    await worker.waitFor(({ event }) => event === 'warehouse.back')
     await waitUntilMissing(worker.address)
     expect(logged(worker, 'warehouse.lost')).toHaveLength(1)
     expect(logged(worker, 'warehouse.back')).toHaveLength(1)
@@ -172,7 +176,7 @@ describe('a job that fails', () => {
   })
 })
 
-test('a full disk is one log line that names the stream, and the rows are stored when there is space', async () => {
+test('a full disk is one log line that names the stream, and the rows are stored when there is space; the removal of the file ends the worker, to be started again', async () => {
   const stores = await workerStores[0]!.make()
   onTestFinished(stores.drop)
   const warehouse = await stores.open()
@@ -189,29 +193,18 @@ test('a full disk is one log line that names the stream, and the rows are stored
   limit(String(Math.max(statSync(path).size, statSync(`${path}-wal`).size)))
   for (let nth = 0; nth < 12; nth += 1)
     sandbox.mutate.addConversation(undefined, 'long '.repeat(20_000))
+  const lost = await worker.waitFor(({ event }) => event === 'warehouse.lost')
   await waitUntilMissing(String(address), 'warehouse')
-  const [lost] = logged(worker, 'warehouse.lost')
+  expect(logged(worker, 'warehouse.lost')).toEqual([lost])
   expect(lost).toMatchObject({ job: 'sync', why: expect.stringContaining('the disk is full') })
-  expect([lost!.stream, lost!.stack]).toEqual([expect.any(String), expect.stringContaining(' at ')])
+  expect([lost.stream, lost.stack]).toEqual([expect.any(String), expect.stringContaining(' at ')])
   expect(await metricsOf(String(address))).toMatch(/^deskmirror_ready\{part="warehouse"\} 0/m)
 
   limit('unlimited')
   await worker.waitFor(({ event }) => event === 'warehouse.back')
   await waitUntilEqual(worker, warehouse, sandbox)
   expect((await readyz(String(address))).status).toBe(200)
-  worker.child.kill('SIGTERM')
-  expect(await worker.ended).toBe(0)
-})
 
-test('a SQLite file that is removed under a worker ends it, to be started again', async () => {
-  const stores = await workerStores[0]!.make()
-  onTestFinished(stores.drop)
-  const warehouse = await stores.open()
-  const sandbox = await startTestSandbox()
-  const queueUrl = `${await startTestRedis()}/15`
-  const worker = startWorkerProcess({ databaseUrl: stores.databaseUrl, queueUrl }, sandbox)
-  await waitUntilEqual(worker, warehouse, sandbox)
-  const path = stores.databaseUrl.slice('sqlite:'.length)
   renameSync(path, `${path}.moved`)
   const { why } = await worker.waitFor(({ event }) => event === 'worker.failed')
   expect(why).toContain('moved, removed or replaced')
@@ -234,9 +227,11 @@ test('a Postgres that stops and starts again is one log line each, whatever the 
   await before.close()
   await server.crash(async () => {
     sandbox.mutate.addConversation()
+    await worker.waitFor(({ event }) => event === 'warehouse.lost')
     await waitUntilMissing(worker.address, 'warehouse')
     for (let lines = 0; lines < 5; lines += 1) await worker.waitForNext()
   })
+  await worker.waitFor(({ event }) => event === 'warehouse.back')
   await waitUntilMissing(worker.address)
   const after = await openWarehouse(server.url)
   onTestFinished(after.close)
@@ -263,6 +258,7 @@ test('a Redis that is away is named wherever its failures show, is one log line 
   const warehouse = await location.open()
   await waitUntilEqual(worker, warehouse, sandbox)
   proxy.disconnect()
+  await worker.waitFor(({ event }) => event === 'queue.disconnected')
   await waitUntilMissing(worker.address, 'queue')
   expect((await readyz(worker.address)).status).toBe(503)
   const failures = () =>

@@ -40,9 +40,11 @@ test('a master is killed while workers sync and send', async () => {
   })
   const stores = { ...location, databaseUrl: location.url!, queueUrl: cluster.url }
   const config = workerConfig(stores, [project])
-  const first = await startWorkerInProcess(config)
+  // The budget stays closed for most of a minute.
+  const seldom = { maintenanceEveryMs: 5000 }
+  const first = await startWorkerInProcess(config, seldom)
   await first.waitFor(({ event }) => event === 'sync.ended')
-  const second = await startWorkerInProcess(config)
+  const second = await startWorkerInProcess(config, seldom)
   const conversations = [...sandbox.truth('conversations')].map(({ id }) => id!)
   const rows = Array.from({ length: replies }, (_, n) => {
     const id = conversations[n % conversations.length]

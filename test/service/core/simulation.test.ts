@@ -143,7 +143,7 @@ test('any requests, in any number of processes, after any earlier requests: no 4
         expect(refusedWrites.filter((refusal) => !refusal.startsWith('approximate'))).toEqual([])
       },
     ),
-    { numRuns: sampledCount(20, 100) },
+    { numRuns: sampledCount(10, 100) },
   )
 })
 
@@ -192,7 +192,7 @@ describe('a margin of 2 %', () => {
           processes,
           latency: quick,
         }
-        const { throttled, countedWrites } = simulate({ ...world, untilMs: minutes(10) })
+        const { throttled, countedWrites } = simulate({ ...world, untilMs: minutes(4) })
         expect(throttled).toBe(0)
         expect(refusals([sandboxServer(kind, 120)], countedWrites)).toEqual([])
       }
@@ -222,7 +222,7 @@ describe('a margin of 2 %', () => {
         expect(maxInWindow(counted, 1.02 * windowMs)).toBeLessThanOrEqual(limit)
         expect(refusals(servers(120), countedWrites)).toEqual([])
       }),
-      { numRuns: sampledCount(12, 60) },
+      { numRuns: sampledCount(6, 60) },
     )
   })
 
@@ -285,7 +285,7 @@ describe('a margin of 2 %', () => {
         expect(maxInWindow(result.countedWrites, windowMs)).toBeLessThanOrEqual(120)
         if (others.length === 0) expect(result.refused).toEqual([])
       }),
-      { numRuns: sampledCount(12, 60) },
+      { numRuns: sampledCount(6, 60) },
     )
   })
 })
