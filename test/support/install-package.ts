@@ -27,11 +27,14 @@ export const userEnvironment = Object.fromEntries(
   ),
 )
 
+/** More threads of npm than one spend their time on waiting for one another. */
+const oneThread = { ...userEnvironment, UV_THREADPOOL_SIZE: '1' }
+
 /** Returns the file. */
 export async function packPackage(folder: string): Promise<string> {
   await run('npm', ['pack', '--silent', '--pack-destination', folder], {
     cwd: root,
-    env: { ...userEnvironment, NODE_OPTIONS: `--import=${quickGzip}` },
+    env: { ...oneThread, NODE_OPTIONS: `--import=${quickGzip}` },
   })
   const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
   return join(folder, tarball)
@@ -82,11 +85,9 @@ export async function installGlobally(prefix: string, tarball: string): Promise<
 /** Into the folder; `args`: packages, with their versions. */
 export async function npmInstall(folder: string, ...args: readonly string[]): Promise<void> {
   const quietOptions = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
-  // npm unpacks into its cache first: into a folder that is as fast as this one. More threads than
-  // one spend their time on waiting for one another.
+  // npm unpacks into its cache first: into a folder that is as fast as this one.
   const options = [...quietOptions, '--cache', join(folder, 'npm-cache')]
-  const env = { ...userEnvironment, UV_THREADPOOL_SIZE: '1' }
-  await run('npm', ['install', ...options, ...args], { cwd: folder, env })
+  await run('npm', ['install', ...options, ...args], { cwd: folder, env: oneThread })
 }
 
 /**

@@ -207,7 +207,7 @@ describe('workers that share a queue in Redis', () => {
 
   test('do each job once, and one takes over what another leaves', async () => {
     const size = {
-      conversations: 16,
+      conversations: 24,
       visitors: 0,
       calls: 0,
       messagesPerConversation: [1, 3],

@@ -8,7 +8,7 @@ import type { Schedule } from '../../src/config/schedules.ts'
 import { readManifest } from '../../src/export/lake/manifest.ts'
 import { secret } from '../../src/values/secret.ts'
 import { lockFile } from '../../src/warehouse/sqlite-file.ts'
-import { runDeskmirror } from '../cli/run-process.ts'
+import { runInProcess } from '../cli/run-in-process.ts'
 import { sampled, sampledTest } from '../support/sampled.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { commit, conversation, message } from '../warehouse/row-fixtures.ts'
@@ -156,7 +156,7 @@ describe('in a worker with the embedded queue', () => {
     const worker = await start({ lake: lakeAt(folder, every(1000)) })
     await worker.waitFor(({ event, job }) => event === 'job.failed' && job === 'lake')
     const run = (command: string) =>
-      runDeskmirror([command], {
+      runInProcess([command], {
         cwd,
         env: {
           DESKMIRROR_DATABASE_URL: stores.databaseUrl,
