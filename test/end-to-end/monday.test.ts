@@ -99,9 +99,6 @@ test(`${replies} replies from a workbook reach each visitor once, after a second
     DESKMIRROR_RATE: '1000000000/1s',
     DESKMIRROR_WRITE_RATE: '1000000000/1s',
     DESKMIRROR_SCHEDULE_INCREMENTAL: '10s',
-    DESKMIRROR_SCHEDULE_RECONCILE: 'off',
-    DESKMIRROR_SCHEDULE_ANALYTICS: 'off',
-    DESKMIRROR_SCHEDULE_AUDIT: 'off',
     DESKMIRROR_VERIFY_AFTER: '1s',
     MIA_TOKEN: 'mia-token',
     BEN_TOKEN: 'ben-token',
@@ -163,6 +160,8 @@ test(`${replies} replies from a workbook reach each visitor once, after a second
   await ben.getByRole('link', { name: 'Approve' }).first().click()
   await ben.getByLabel('Write the number of write-backs').fill(`${replies}`)
   await ben.getByRole('button', { name: `Approve ${replies} replies` }).click()
+  const settled = () => worker.log.filter(({ event }) => event === 'writeback.settled').length
+  while (settled() < replies) await worker.waitForNext()
   await ben.getByText(`${replies} of ${replies} settled`).waitFor({ timeout: 120_000 })
   await ben.getByText(`succeeded (${replies})`).waitFor()
   const sent = shop.ledger().map(({ params }) => params['conversationId'])
