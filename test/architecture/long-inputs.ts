@@ -5,6 +5,7 @@
 import { Readable } from 'node:stream'
 import { mayBeSecret, redactValue } from '../../src/config/problems.ts'
 import { parseSchedule } from '../../src/config/schedule-field.ts'
+import { defuse } from '../../src/export/writers/csv-writer.ts'
 import { toWords } from '../../src/imports/check-lines.ts'
 import { detectFileForm, type FileForm } from '../../src/imports/file-form.ts'
 import { parseLines } from '../../src/imports/parse-lines.ts'
@@ -131,6 +132,8 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   'a shown reply': (text) =>
     matchesPayload(snapshotMessage(text), { content: `${text}.`, sender_name: text }),
   'a line for a terminal': toPrintable,
+  'a cell of a spreadsheet': (text) =>
+    defuse(`a;${text.replaceAll('\n', '\n ')}=1${"'".repeat(text.length)}`),
 }
 
 const letters = [

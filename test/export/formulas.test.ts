@@ -53,13 +53,6 @@ test('no piece of any text is a formula, and a text within which one was defused
   )
 })
 
-test('it takes linear time', () => {
-  const long = `a;${'\n '.repeat(200_000)}=1${"'".repeat(200_000)}`
-  const began = performance.now()
-  defuse(long)
-  expect(performance.now() - began).toBeLessThan(3000)
-})
-
 test('every file that people open in a spreadsheet has it', async () => {
   const bytes: Uint8Array[] = []
   const output = { write: async (part: Uint8Array) => void bytes.push(part) }

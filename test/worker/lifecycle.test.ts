@@ -109,9 +109,7 @@ for (const { kind, make } of sampled(workerStores, ({ kind }) => kind === 'redis
           Date.parse(time) > changedAgainAt,
       )
       first.child.kill('SIGTERM')
-      const stoppedAt = performance.now()
       expect(await first.ended).toBe(0)
-      expect(performance.now() - stoppedAt).toBeLessThan(10_000)
       const [counted] = await warehouse.query(
         'select sum(requests) as requests from budget_minutes',
       )
