@@ -33,7 +33,7 @@ export function hideTexts(text: string, hidden: readonly string[], by = '[not st
   return longestFirst.reduce((shown, value) => hideText(shown, value, by), fold(text)).text
 }
 
-function hideText(shown: FoldedText, hidden: string, by: string): FoldedText {
+function hideText(shown: ReturnType<typeof fold>, hidden: string, by: string) {
   const { text, folded, placeOf } = shown
   const value = fold(hidden).folded
   if (value === '' || !folded.includes(value)) return shown
@@ -49,21 +49,14 @@ function hideText(shown: FoldedText, hidden: string, by: string): FoldedText {
   return fold([...parts, text.slice(from)].join(by))
 }
 
-/** `placeOf`: of a letter of `folded`, that in the text. */
-type FoldedText = {
-  readonly text: string
-  readonly folded: string
-  readonly placeOf: (at: number) => number
-}
-
 const isAscii = (text: string) => !/\P{ASCII}/u.test(text)
 
 /**
  * Equal for texts that differ in case or accents only, also where letters are composed otherwise or
- * have another length: `Straße`, `STRASSE`.
+ * have another length: `Straße`, `STRASSE`. `placeOf`: of a letter of it, that in the text.
  */
-function fold(text: string): FoldedText {
-  if (isAscii(text)) return { text, folded: text.toLowerCase(), placeOf: (at) => at }
+function fold(text: string) {
+  if (isAscii(text)) return { text, folded: text.toLowerCase(), placeOf: (at: number) => at }
   let folded = ''
   const places: number[] = []
   let at = 0
@@ -75,5 +68,5 @@ function fold(text: string): FoldedText {
     folded += bare
     at += letter.length
   }
-  return { text, folded, placeOf: (index) => places[index] ?? text.length }
+  return { text, folded, placeOf: (index: number) => places[index] ?? text.length }
 }
