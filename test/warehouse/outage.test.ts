@@ -272,7 +272,8 @@ describe('a connection that breaks before the response to a commit', () => {
     expect(await pushProject(through, project, pushing)).toMatchObject({
       queue: { succeeded: ids.length },
     })
-    expect(written).toBeGreaterThan(ids.length * 2)
+    // At least two for each, of which every fifth was lost.
+    expect(written).toBeGreaterThanOrEqual(ids.length * 2)
     const sent = sandbox.ledger().map(({ body }) => (body as { readonly content: string }).content)
     expect(sent.toSorted()).toEqual(ids.map((id) => `To ${id}`).toSorted())
     expect(await createOutbox(opened.projectDb(sandbox.projectId)).countByStatus({})).toEqual({
