@@ -85,7 +85,7 @@ export async function readPending(
 ): Promise<void> {
   run.stats.setRemaining(stream, await run.mirror.countPendingParents(stream, run.now()))
   const failed: PendingParent[] = []
-  const tally = { read: 0, refused: [] as string[], isAnyNew: false }
+  const tally: Tally = { read: 0, refused: [], isAnyNew: false }
   // What becomes pending later belongs to the next run: no incomplete list is reread at once.
   const now = run.now()
   // None is reread twice in one run, even if a clock is set back. A first read does not count.
@@ -99,7 +99,7 @@ export async function readPending(
     for (const { parentId, readVersion } of pending)
       if (readVersion > 0) rereadParents.add(parentId)
     failed.push(...(await readAll(run, stream, pending, read, tally)))
-    if (tally.read === 0 && tally.refused.length >= maxRefused) break
+    if (isRefusedWhole(tally, maxRefused)) break
   }
   const { length: unread } = await readAll(
     run,
@@ -111,8 +111,7 @@ export async function readPending(
   if (unread > 0)
     run.stats.fail(stream, `${unread} of its lists could not be read; they will be retried soon`)
   const [why] = tally.refused
-  // Of those that were refused before, gaps say so, and nothing else may be due.
-  if (tally.read === 0 && tally.refused.length > 1 && tally.isAnyNew)
+  if (isRefusedWhole(tally, 2))
     run.stats.fail(
       stream,
       `the service refused all ${tally.refused.length} lists that were requested: ${why}`,
@@ -120,15 +119,23 @@ export async function readPending(
 }
 
 /**
- * Reads the children of these parents. Returns those that failed and are worth a retry. `refused`:
- * why, for each list that the service does not let be read; `isAnyNew`: one for the first time.
+ * `refused`: why, for each list that the service does not let be read; `isAnyNew`: one for the first
+ * time.
  */
+type Tally = { read: number; readonly refused: string[]; isAnyNew: boolean }
+
+/** Gaps say of lists that were refused before what is missing, and readable ones may be behind. */
+function isRefusedWhole({ read, refused, isAnyNew }: Tally, min: number): boolean {
+  return read === 0 && isAnyNew && refused.length >= min
+}
+
+/** Reads the children of these parents. Returns those that failed and are worth a retry. */
 async function readAll(
   run: SyncRun,
   stream: ChildStreamName,
   pending: readonly PendingParent[],
   read: ChildReader,
-  tally: { read: number; readonly refused: string[]; isAnyNew: boolean },
+  tally: Tally,
 ) {
   const lowWatermark = await readLowWatermark(run)
   const attempt = async (parent: PendingParent) => {
