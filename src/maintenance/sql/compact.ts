@@ -102,8 +102,8 @@ function filesOf(tables: readonly TableFiles[], why: string): Remains {
 }
 
 /**
- * Of tables that have or had rows, with indexes and long values: a B-tree without entries since it
- * was made has one page, and so has the one of long values. `file`: another number after each
+ * Of tables that have or had rows, with indexes and long values: a B-tree that never had an
+ * entry has one page, that of long values too. `file`: another number after each
  * rewriting.
  */
 async function readFiles(db: Db, tables: readonly string[]): Promise<readonly TableFiles[]> {
@@ -112,9 +112,9 @@ async function readFiles(db: Db, tables: readonly string[]): Promise<readonly Ta
     from pg_class, pg_total_relation_size(oid) as bytes where ${isInSchema}
       and relkind = 'r' and relname in (${sql.join(tables)})
       and bytes > cast(current_setting('block_size') as bigint) * (
-        select count(*) from pg_index join pg_class made on made.oid = indexrelid
+        select count(*) from pg_index join pg_class index_file on index_file.oid = indexrelid
         where indrelid in (pg_class.oid, pg_class.reltoastrelid)
-          and made.relam = (select oid from pg_am where amname = 'btree'))
+          and index_file.relam = (select oid from pg_am where amname = 'btree'))
     order by relname`.execute(db)
   return rows
 }
@@ -137,10 +137,10 @@ async function listTransactions(db: Db): Promise<readonly string[]> {
 }
 
 /** With their indexes. It waits no longer for others than they then wait for it. */
-function rewrite(db: Db, files: readonly TableFiles[]): Promise<void> {
+function rewrite(db: Db, tables: readonly TableFiles[]): Promise<void> {
   return db.connection().execute(async (connection) => {
     await sql`set lock_timeout = ${sql.lit(maxWaitMs)}`.execute(connection)
-    for (const { name } of files)
+    for (const { name } of tables)
       await succeeds(() => sql`vacuum full ${sql.table(name)}`.execute(connection))
     await sql`reset lock_timeout`.execute(connection)
   })
